@@ -1,0 +1,352 @@
+"""The contract between an agent's dialect and the rest of the house. Everyone reads it first.
+
+An adapter is a frozen record of facts and two functions: `launch` says how to start the agent,
+`converter` makes a pure translator for one session. A converter turns commands and native
+messages into steps; the normalizer (`core/normalize.py`) turns steps into events and gives
+them our ids; the runtime carries out what is left, strictly in the order of the steps.
+
+A converter names things by the agent's own keys. A key is unique while its item or request is
+open, within one process. It never sees a clock, an id of ours, or a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Protocol, TypedDict
+
+from msgspec import Struct
+
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
+from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Stderr, Usage
+from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
+
+# --- What a session was asked to be -----------------------------------------------------------
+
+
+class Spec(Struct, frozen=True, kw_only=True):
+    """How a session was created, and the native id to resume once the agent confirmed one."""
+
+    session_id: str
+    agent: str
+    agent_mode: str
+    permission_mode: PermissionMode = "default"
+    directory: str
+    model: str | None = None
+    variant: str | None = None
+    agent_version: str | None = None
+    env: dict[str, str] = {}
+    mcp: dict[str, Any] = {}
+    skills: dict[str, Any] = {}
+    native_session_id: str | None = None
+    fork: bool = False
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """How to start the agent's process."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = {}
+    cwd: str
+    wire: Literal["jsonl"] = "jsonl"
+    lifetime: Literal["session"] = "session"
+
+
+class Exit(Struct, frozen=True, kw_only=True):
+    """How a process ended."""
+
+    code: int | None
+    """None if a signal ended it."""
+    signal: int | None
+    expected: bool
+    """We caused it."""
+    stderr: Stderr
+
+
+# --- Steps: what a converter returns ----------------------------------------------------------
+
+
+class Blob(Struct, frozen=True, kw_only=True):
+    """Bytes inside content, e.g. an image. Stored as a file before the event that names it."""
+
+    data: bytes
+    mime: str | None = None
+
+
+class ItemFields(TypedDict, total=False):
+    """The optional fields of an item."""
+
+    phase: Literal["commentary", "final_answer", "plan"]
+    stop_reason: str
+    reason: str
+    duration_ms: int
+    retracts: str
+    title: str
+    server: str
+    command: str
+    cwd: str
+    exit_code: int
+    output_path: str
+
+
+Content = tuple[ContentPart | Blob, ...]
+
+
+class BeginTurn(Struct, frozen=True, kw_only=True):
+    """The agent says that a turn begins."""
+
+    metadata: Mapping[str, Any] | None = None
+
+
+class EndTurn(Struct, frozen=True, kw_only=True):
+    """The agent says that the turn is over."""
+
+    outcome: Outcome
+    usage: Usage | None = None
+    stop_reason: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+class StartItem(Struct, frozen=True, kw_only=True):
+    """An item opens. `content` is its shape; what streams is emptied by the normalizer."""
+
+    key: str
+    kind: ItemKind
+    role: Role | None = None
+    native_id: str | None = None
+    parent: str | None = None
+    content: Content = ()
+    fields: ItemFields = {}
+    subagent: str | None = None
+    loose: bool = False
+    """It belongs to a subagent that may outlive the turn."""
+    opens: bool | None = None
+    """It opens a turn if none is; None: status and system items do not, all others do."""
+
+
+class Delta(Struct, frozen=True):
+    """The next piece of an item."""
+
+    key: str
+    text: str
+    content_type: DeltaType = "text"
+
+
+class CompleteItem(Struct, frozen=True, kw_only=True):
+    """An item is final. `content` None: what was streamed."""
+
+    key: str
+    content: Content | None = None
+    status: ItemStatus = "completed"
+    fields: ItemFields = {}
+
+
+class AskPermission(Struct, frozen=True, kw_only=True):
+    """The agent waits for a permission."""
+
+    key: str
+    action: str
+    metadata: Mapping[str, Any] = {}
+    item: str | None = None
+    """The key of the tool call it is about."""
+    rule: str | None = None
+    """What "always" allows; None: the action."""
+    edits_files: bool = False
+    loose: bool = False
+
+
+class AskQuestion(Struct, frozen=True, kw_only=True):
+    """The agent waits for answers."""
+
+    key: str
+    questions: tuple[Question, ...]
+    metadata: Mapping[str, Any] | None = None
+    source: Source = "agent"
+    loose: bool = False
+
+
+class Resolve(Struct, frozen=True, kw_only=True):
+    """An answer of ours was sent: the request is resolved by that command."""
+
+    command: AnswerPermission | AnswerQuestion
+
+
+class Withdraw(Struct, frozen=True, kw_only=True):
+    """The agent no longer waits for an answer."""
+
+    key: str
+    reason: str = "agent"
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """An error, as the agent tells it."""
+
+    message: str
+    code: str | None = None
+    details: Any | None = None
+
+
+class Update(Struct, frozen=True, kw_only=True):
+    """Something about the session changed."""
+
+    body: SessionUpdated
+
+
+class Unparsed(Struct, frozen=True, kw_only=True):
+    """A message, or a block in one, that could not be decoded."""
+
+    error: str
+    location: str
+
+
+class EndSession(Struct, frozen=True, kw_only=True):
+    """The agent says that the session is over."""
+
+    reason: Literal["completed", "error"] = "completed"
+    message: str | None = None
+
+
+class Delivered(Struct, frozen=True, kw_only=True):
+    """The agent has accepted this message of a person."""
+
+    message_id: str
+    echoed: bool = False
+    """The agent will repeat it (Echo), and its place is there."""
+
+
+class Echo(Struct, frozen=True, kw_only=True):
+    """The agent repeats words; `message_id` None: not a person's that we sent."""
+
+    message_id: str | None
+    native_id: str | None = None
+    text: str = ""
+
+
+class Bind(Struct, frozen=True):
+    """The agent confirmed its own id of the session."""
+
+    native_session_id: str
+
+
+class Send(Struct, frozen=True):
+    """A line for the agent."""
+
+    data: bytes
+
+
+Step = (
+    BeginTurn
+    | EndTurn
+    | StartItem
+    | Delta
+    | CompleteItem
+    | AskPermission
+    | AskQuestion
+    | Resolve
+    | Withdraw
+    | Report
+    | Update
+    | Unparsed
+    | EndSession
+    | Delivered
+    | Echo
+    | Bind
+    | Send
+)
+
+
+class Converter(Protocol):
+    """Speaks one agent's dialect, for one session. Pure. Outlives its processes."""
+
+    def command(self, command: Command) -> Iterable[Step]:
+        """Translate what a person says. Every command has at least its Send."""
+
+    def receive(self, message: bytes) -> Iterable[Step]:
+        """Translate what the agent says. Raise only msgspec errors, and only before a step."""
+
+    def opened(self) -> Iterable[Step]:
+        """Greet a process that has just started."""
+
+    def closed(self, exit: Exit) -> Iterable[Step]:
+        """The process is gone: forget what belonged to it."""
+
+
+# --- Facts about an agent ---------------------------------------------------------------------
+
+Feature = Literal[
+    "planMode",
+    "permissions",
+    "questions",
+    "toolCalls",
+    "toolResults",
+    "textMessages",
+    "images",
+    "fileAttachments",
+    "sessionLifecycle",
+    "errorEvents",
+    "reasoning",
+    "status",
+    "commandExecution",
+    "fileChanges",
+    "mcpTools",
+    "streamingDeltas",
+    "itemStarted",
+    "sharedProcess",
+    "variants",
+    "subagents",
+    "usage",
+    "resume",
+    "interrupt",
+    "steer",
+    "fork",
+]
+
+
+class Capabilities(Struct, frozen=True, kw_only=True):
+    """What the agent has (`native`), and what of it appears in the stream (`shown`)."""
+
+    native: frozenset[Feature]
+    shown: frozenset[Feature]
+    stability: Literal["stable", "experimental"] = "experimental"
+
+
+class Mode(Struct, frozen=True, kw_only=True):
+    """One of the agent's own modes of work."""
+
+    id: str
+    name: str
+    description: str
+
+
+class Model(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A model the agent can use."""
+
+    id: str
+    name: str | None = None
+    variants: tuple[str, ...] | None = None
+    default_variant: str | None = None
+
+
+class Adapter(Struct, frozen=True, kw_only=True):
+    """Everything the house knows about an agent."""
+
+    id: str
+    name: str
+    event_prefix: str
+    """How its own events are called where a surface has names for them, e.g. `claude-code`."""
+    capabilities: Capabilities
+    command: tuple[str, ...]
+    """The executable and its first arguments; `DRAGOMAN_<ID>_COMMAND` replaces it."""
+    modes: tuple[Mode, ...]
+    models: tuple[Model, ...] = ()
+    default_model: str | None = None
+    credentials: tuple[str, ...] = ()
+    """Environment variables of which one must be set; empty: none is needed."""
+    launch: Callable[[Spec, tuple[str, ...]], Launch]
+    converter: Callable[[Spec], Converter]
+    terms: Mapping[str, str]
+    """The universal term → the agent's own word for it, for the conversion table."""
+
+
+def whole(item: StartItem, status: ItemStatus = "completed") -> tuple[StartItem, CompleteItem]:
+    """Steps of an item that is complete at once."""
+    return item, CompleteItem(key=item.key, content=item.content, status=status)

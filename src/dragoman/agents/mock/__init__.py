@@ -1,0 +1,52 @@
+"""The built-in mock agent: an adapter like any other, for tests and for a first look."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from dragoman.adapter import Adapter, Capabilities, Feature, Mode, Model
+from dragoman.agents.mock.convert import MockConverter
+from dragoman.agents.mock.launch import COMMAND, launch
+
+_FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {"sharedProcess", "steer"}
+_VARIANTS = ("low", "medium", "high")
+
+ADAPTER = Adapter(
+    id="mock",
+    name="Mock",
+    event_prefix="mock",
+    capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
+    command=COMMAND,
+    modes=(
+        Mode(id="build", name="Build", description="Answers prompts and pretends to use tools."),
+        Mode(id="plan", name="Plan", description="The same, under the name of planning."),
+    ),
+    models=(
+        Model(id="mock", name="Mock", variants=_VARIANTS, default_variant="medium"),
+        Model(id="mock-large", name="Mock Large", variants=_VARIANTS, default_variant="medium"),
+    ),
+    default_model="mock",
+    launch=launch,
+    converter=MockConverter,
+    terms={
+        "session_id": "none",
+        "native_session_id": "hello.session",
+        "item_id": "none",
+        "native_item_id": "id of message_start, reasoning_start, tool_start, item, subagent_start",
+        "session.started": "hello",
+        "session.ended": "session_end",
+        "turn.started": "turn_started",
+        "turn.ended": "turn_ended",
+        "message (user)": "prompt (not echoed)",
+        "message (assistant)": "message_start, message_end",
+        "message.delta": "text_delta, reasoning_delta",
+        "tool call": "tool_start, arguments_delta, tool_ready",
+        "tool result": "tool_output, tool_end",
+        "permission.requested": "permission_ask",
+        "permission.resolved": "permission_answer",
+        "question.requested": "question_ask",
+        "question.resolved": "question_answer",
+        "error": "error",
+    },
+)
+"""Everything the house knows about the mock agent."""

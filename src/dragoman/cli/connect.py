@@ -1,0 +1,82 @@
+"""Options that all commands share, and the way from them to the daemon."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.exits import reporting
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dragoman.client import Client
+    from dragoman.settings import Settings
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--url", metavar="URL", help="The daemon's address; else DRAGOMAN_URL, else found."
+    ),
+]
+DataDir = Annotated[
+    str | None,
+    typer.Option(
+        "--data-dir", metavar="DIR", help="The data folder, which knows address and token."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
+
+
+@contextmanager
+def daemon(url: str | None, data_dir: str | None, as_json: bool) -> Iterator[Client]:
+    """A client of the daemon; its errors are told and become exit codes."""
+    with reporting(as_json):
+        from dragoman.client import Client
+
+        settings = known_settings(data_dir)
+        with Client(
+            url,
+            settings.token,
+            token_file=settings.token_file,
+            data_dir=Path(settings.data_dir),
+        ) as client:
+            yield client
+
+
+def known_settings(data_dir: str | None) -> Settings:
+    """The settings that a daemon started here would have."""
+    from dragoman.settings import load
+
+    return load({"data_dir": data_dir}, os.environ)
+
+
+def reaching(url: str | None, data_dir: str | None) -> str:
+    """The options that reach the same daemon again, for commands shown to a person."""
+    options = [("--url", url), ("--data-dir", data_dir)]
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in options if value)
+
+
+def say(document: Any) -> None:
+    """Print one JSON document on a line of its own."""
+    import msgspec
+
+    typer.echo(msgspec.json.encode(document))
+
+
+def console() -> Console:
+    """The terminal; what is printed on it is never read as markup."""
+    from rich.console import Console
+
+    found = Console(markup=False, highlight=False, emoji=False)
+    if not found.is_terminal:
+        # A pipe has no width: a table for a program's eyes must not lose the ends of its ids.
+        found.width = 240
+    return found

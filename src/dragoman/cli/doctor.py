@@ -1,0 +1,183 @@
+"""`dragoman doctor`: what is in order, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import typer
+
+from dragoman.cli.connect import AsJson, DataDir, Url, console, known_settings, say
+from dragoman.cli.exits import ERROR, reporting
+from dragoman.cli.plain import line
+from dragoman.errors import DragomanError, TokenInvalid
+
+if TYPE_CHECKING:
+    from dragoman.settings import Settings
+
+LEAST_PYTHON = (3, 11)
+LEAST_FREE_BYTES = 100 * 1024 * 1024
+LOW_FREE_BYTES = 1024 * 1024 * 1024
+
+State = Literal["ok", "note", "broken"]
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    state: State
+    found: str
+    advice: str | None = None
+
+
+def doctor(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Look at everything that Dragoman needs, and say what to do where something is wrong."""
+    with reporting(as_json):
+        checks = list(_checks(known_settings(data_dir), url))
+    if as_json:
+        say({"ok": not _broken(checks), "checks": [check._asdict() for check in checks]})
+    else:
+        _show(checks)
+    if _broken(checks):
+        raise typer.Exit(ERROR)
+
+
+def _broken(checks: list[Check]) -> bool:
+    return any(check.state == "broken" for check in checks)
+
+
+def _checks(settings: Settings, url: str | None) -> Iterator[Check]:
+    folder = Path(settings.data_dir)
+    yield _python()
+    yield _node()
+    yield from _agents(settings)
+    yield from _data_folder(folder)
+    yield from _modes(folder, settings.token_file)
+    yield from _store(folder)
+    yield _disk(folder)
+    yield _daemon(settings, url)
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] >= LEAST_PYTHON:
+        return Check("python", "ok", found)
+    return Check("python", "broken", found, "install Python 3.11 or newer")
+
+
+def _node() -> Check:
+    if found := shutil.which("node"):
+        return Check("node", "ok", found)
+    return Check("node", "note", "not found", "install Node.js for the agents that come from npm")
+
+
+def _agents(settings: Settings) -> Iterator[Check]:
+    from dragoman.agents import adapters
+
+    for name, adapter in adapters().items():
+        table = settings.agents.get(name)
+        command = shlex.split(table.command) if table and table.command else adapter.command
+        variable = f"DRAGOMAN_{name.upper()}_COMMAND"
+        if command and (path := shutil.which(command[0])):
+            yield Check(f"agent {name}", "ok", path)
+        else:
+            looked_for = command[0] if command else "nothing"
+            yield Check(
+                f"agent {name}",
+                "note",
+                f"{looked_for} not found",
+                f"install {adapter.name} to use it, or set {variable}",
+            )
+
+
+def _data_folder(folder: Path) -> Iterator[Check]:
+    nearest = _nearest(folder)
+    if not nearest.is_dir():
+        yield Check("data folder", "broken", f"{nearest} is no folder", "choose another --data-dir")
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        advice = f"give yourself the right to write to {nearest}, or choose another --data-dir"
+        yield Check("data folder", "broken", f"{nearest} is not writable", advice)
+    elif nearest == folder:
+        yield Check("data folder", "ok", str(folder))
+    else:
+        yield Check("data folder", "ok", f"{folder}, made at the first start")
+
+
+def _modes(folder: Path, token_file: str | None) -> Iterator[Check]:
+    private = [folder, Path(token_file) if token_file else folder / "token", folder / "daemon.json"]
+    exposed = [path for path in private if path.exists() and path.stat().st_mode & 0o077]
+    for path in exposed:
+        mode = "700" if path.is_dir() else "600"
+        found = f"{path} is open to others ({path.stat().st_mode & 0o777:o})"
+        yield Check("modes", "broken", found, f"chmod {mode} {shlex.quote(str(path))}")
+    if folder.exists() and not exposed:
+        yield Check("modes", "ok", "only you can read the data folder")
+
+
+def _store(folder: Path) -> Iterator[Check]:
+    if not folder.is_dir():
+        return
+    from dragoman.store import check
+
+    problems = check(folder)
+    for problem in problems:
+        advice = "stop the daemon, copy the data folder, then start again: it keeps what is whole"
+        yield Check("store", "broken", problem, advice)
+    if not problems:
+        yield Check("store", "ok", "whole")
+
+
+def _disk(folder: Path) -> Check:
+    free = shutil.disk_usage(_nearest(folder)).free
+    found = f"{free // (1024 * 1024)} MiB free"
+    if free < LEAST_FREE_BYTES:
+        return Check("disk", "broken", found, "free some space: no event is accepted unstored")
+    if free < LOW_FREE_BYTES:
+        return Check("disk", "note", found, "free some space soon")
+    return Check("disk", "ok", found)
+
+
+def _daemon(settings: Settings, url: str | None) -> Check:
+    from dragoman.client import Client, Unreachable
+
+    try:
+        with Client(
+            url,
+            settings.token,
+            token_file=settings.token_file,
+            data_dir=Path(settings.data_dir),
+            timeout_s=5.0,
+        ) as client:
+            client.health()
+            return Check("daemon", "ok", f"version {client.version()} at {client.url}")
+    except Unreachable as error:
+        return Check("daemon", "note", f"none at {error.details['url']}", "dragoman serve")
+    except TokenInvalid:
+        advice = "set DRAGOMAN_TOKEN or DRAGOMAN_TOKEN_FILE to the daemon's token"
+        return Check("daemon", "broken", "it refuses the token", advice)
+    except DragomanError as error:
+        return Check("daemon", "broken", str(error), "look into its log, then start it again")
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest folder above it that exists."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def _show(checks: list[Check]) -> None:
+    from rich.text import Text
+
+    terminal = console()
+    marks = {"ok": ("✓", "green"), "note": ("·", "yellow"), "broken": ("✗", "bold red")}
+    for check in checks:
+        mark, style = marks[check.state]
+        shown = Text.assemble((mark, style), f" {check.name}: {line(check.found, 200)}")
+        terminal.print(shown, soft_wrap=True)
+        if check.advice:
+            terminal.print(Text(f"    {line(check.advice, 300)}"), soft_wrap=True)

@@ -1,0 +1,71 @@
+"""The console script."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.cli import agents, doctor, events, reply, send, serve, sessions
+
+HINT = """\
+New here? Start the daemon:         dragoman serve
+Then, in a second terminal, look:   dragoman agents
+and talk to one of them:            dragoman send hello --agent NAME "say hi"
+Something wrong?                    dragoman doctor"""
+
+app = typer.Typer(
+    name="dragoman",
+    help="The interpreter between people and coding agents.",
+    # A traceback decorated with values could show a token.
+    pretty_exceptions_enable=False,
+)
+
+app.command("serve")(serve.serve)
+app.command("server", hidden=True)(serve.serve)
+app.command("ls")(sessions.ls)
+app.command("send")(send.send)
+app.command("events")(events.events)
+app.command("reply")(reply.reply)
+app.command("interrupt")(sessions.interrupt)
+app.command("terminate")(sessions.terminate)
+app.command("rm")(sessions.rm)
+app.command("agents")(agents.agents)
+app.command("doctor")(doctor.doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """The interpreter between people and coding agents."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        typer.echo(HINT)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # An agent's letter that the terminal's encoding lacks must not end the command.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    app(prog_name="dragoman")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""`dragoman serve`: run the daemon. Loads nothing that the daemon itself does not need."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.exits import reporting
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one.")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="The token; visible in ps: prefer --token-file.")
+    ] = None,
+    token_file: Annotated[str | None, typer.Option(help="A file that holds the token.")] = None,
+    no_token: Annotated[
+        bool | None, typer.Option("--no-token", help="Serve without a token; loopback only.")
+    ] = None,
+    data_dir: Annotated[str | None, typer.Option(help="Where everything is kept.")] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further Host to accept, NAME[:PORT]; repeatable.")
+    ] = None,
+    cors_allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(help="A web origin whose pages may call the API; repeatable."),
+    ] = None,
+    log_level: Annotated[
+        str | None, typer.Option(help="debug, info, warning or error.", metavar="LEVEL")
+    ] = None,
+    config: Annotated[str | None, typer.Option(help="A settings file (TOML).")] = None,
+) -> None:
+    """Run the daemon, until it is stopped."""
+    flags = {
+        "host": host,
+        "port": port,
+        "token": token,
+        "token_file": token_file,
+        "no_token": no_token,
+        "data_dir": data_dir,
+        "allow_host": allow_host,
+        "cors_allow_origin": cors_allow_origin,
+        "log_level": log_level,
+    }
+    with reporting():
+        from dragoman.settings import load
+
+        settings = load(flags, os.environ, config)
+        from dragoman.http.server import run
+
+        code = run(settings)
+    raise typer.Exit(code)

@@ -1,0 +1,271 @@
+"""The API as values: what each call sends, and how its answer is read. No IO.
+
+A client, whether it waits or awaits, only carries a `Call` there and an `Answer` back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.client.events import decode_event
+from dragoman.client.failures import BadAnswer, failure
+from dragoman.errors import InvalidRequest
+from dragoman.schema.events import Event
+from dragoman.schema.http import (
+    AgentList,
+    Created,
+    CreateSession,
+    EventQuery,
+    Health,
+    Http,
+    Message,
+    PatchSession,
+    Pending,
+    ReplyPermission,
+    ReplyQuestion,
+    SessionInfo,
+    SessionList,
+    SessionQuery,
+    StreamQuery,
+    TurnStreamQuery,
+)
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response, read to its end."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Call(Generic[Result]):
+    """A request, and how to read its answer."""
+
+    method: str
+    path: str
+    read: Callable[[Answer], Result]
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+
+    def result(self, answer: Answer) -> Result:
+        """Read the answer, or raise the error that it stands for."""
+        if not 200 <= answer.status < 300:
+            raise failure(answer.status, answer.content)
+        try:
+            return self.read(answer)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadAnswer(
+                f"the answer to {self.method} {self.path} cannot be understood: {error}"
+            ) from None
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """Some events of a session, in order, and whether there are more."""
+
+    events: tuple[Event, ...]
+    has_more: bool
+
+
+class _RawPage(Http, frozen=True, kw_only=True):
+    events: tuple[Raw, ...]
+    has_more: bool
+
+
+class _AnyCreated(Http, frozen=True, kw_only=True):
+    """The answer to a create; where the caller chose the id it may be left out."""
+
+    healthy: bool
+    session_id: str | None = None
+    native_session_id: str | None = None
+
+
+class _Described(Struct):
+    class Info(Struct):
+        version: str
+
+    info: Info
+
+
+def health() -> Call[Health]:
+    """Ask whether the daemon lives."""
+    return Call("GET", "/v1/health", _body(Health))
+
+
+def version() -> Call[str]:
+    """Ask for the daemon's version, which its API description names."""
+    described = _body(_Described)
+    return Call("GET", "/v1/openapi.json", lambda answer: described(answer).info.version)
+
+
+def agents() -> Call[AgentList]:
+    """List the agents."""
+    return Call("GET", "/v1/agents", _body(AgentList))
+
+
+def sessions(query: SessionQuery) -> Call[SessionList]:
+    """List sessions, newest first."""
+    return Call("GET", "/v1/sessions", _body(SessionList), params=_params(query))
+
+
+def create(wish: CreateSession, session_id: str | None) -> Call[Created]:
+    """Create a session under this id, or one that the daemon chooses."""
+
+    def read(answer: Answer) -> Created:
+        made = msgspec.json.decode(answer.content, type=_AnyCreated)
+        if (chosen := made.session_id or session_id) is None:
+            raise msgspec.ValidationError("it names no session")
+        return Created(
+            session_id=chosen, healthy=made.healthy, native_session_id=made.native_session_id
+        )
+
+    path = "/v1/sessions" if session_id is None else _session(session_id)
+    return _post(path, wish, read)
+
+
+def get(session: str) -> Call[SessionInfo]:
+    """Read one session."""
+    return Call("GET", _session(session), _body(SessionInfo))
+
+
+def patch(session: str, change: PatchSession) -> Call[SessionInfo]:
+    """Change one session."""
+    return _post(_session(session), change, _body(SessionInfo), method="PATCH")
+
+
+def delete(session: str) -> Call[None]:
+    """End a session and remove everything of it."""
+    return Call("DELETE", _session(session), _nothing)
+
+
+def terminate(session: str) -> Call[None]:
+    """End a session; its events stay."""
+    return Call("POST", _session(session, "terminate"), _nothing)
+
+
+def interrupt(session: str) -> Call[None]:
+    """Stop the running turn."""
+    return Call("POST", _session(session, "interrupt"), _nothing)
+
+
+def send(session: str, message: Message, key: str | None) -> Call[str]:
+    """Send a message; the answer is its id."""
+
+    def read(answer: Answer) -> str:
+        if message_id := answer.headers.get("dragoman-message-id"):
+            return message_id
+        raise msgspec.ValidationError("it names no message")
+
+    return _post(_session(session, "messages"), message, read, headers=_keyed(key))
+
+
+def stream_turn(session: str, message: Message, key: str, include_raw: bool) -> Call[None]:
+    """Send a message and open the stream of its turn."""
+    params = _params(TurnStreamQuery(include_raw=include_raw))
+    path = _session(session, "messages", "stream")
+    return _post(path, message, _nothing, headers=_keyed(key), params=params)
+
+
+def events(session: str, query: EventQuery) -> Call[Page]:
+    """Read a page of events."""
+
+    def read(answer: Answer) -> Page:
+        page = msgspec.json.decode(answer.content, type=_RawPage)
+        found = tuple(decode_event(bytes(event)) for event in page.events)
+        return Page(events=found, has_more=page.has_more)
+
+    return Call("GET", _session(session, "events"), read, params=_params(query))
+
+
+def follow(session: str, after: int, include_raw: bool) -> Call[None]:
+    """Open the stream of events after this sequence."""
+    params = _params(StreamQuery(offset=after, include_raw=include_raw))
+    # The header is what a reconnecting reader of an ended session is told 204 by.
+    headers = {"Last-Event-ID": str(after)} if after else {}
+    return Call("GET", _session(session, "events", "sse"), _nothing, params=params, headers=headers)
+
+
+def pending(session: str) -> Call[Pending]:
+    """List what waits: messages, permissions, questions."""
+    return Call("GET", _session(session, "pending"), _body(Pending))
+
+
+def cancel_pending(session: str, message_id: str) -> Call[None]:
+    """Take back a message that was not delivered yet."""
+    return Call("DELETE", _session(session, "pending", message_id), _nothing)
+
+
+def reply_permission(session: str, permission_id: str, reply: ReplyPermission) -> Call[None]:
+    """Answer a permission request."""
+    return _post(_session(session, "permissions", permission_id, "reply"), reply, _nothing)
+
+
+def reply_question(session: str, question_id: str, reply: ReplyQuestion) -> Call[None]:
+    """Answer a question."""
+    return _post(_session(session, "questions", question_id, "reply"), reply, _nothing)
+
+
+def reject_question(session: str, question_id: str) -> Call[None]:
+    """Refuse to answer a question."""
+    return Call("POST", _session(session, "questions", question_id, "reject"), _nothing)
+
+
+def _post(
+    path: str,
+    body: Http,
+    read: Callable[[Answer], Result],
+    *,
+    method: str = "POST",
+    headers: Mapping[str, str] | None = None,
+    params: Mapping[str, str] | None = None,
+) -> Call[Result]:
+    return Call(
+        method,
+        path,
+        read,
+        params=params or {},
+        headers={"Content-Type": "application/json", **(headers or {})},
+        content=msgspec.json.encode(body),
+    )
+
+
+def _body(kind: type[Result]) -> Callable[[Answer], Result]:
+    return lambda answer: msgspec.json.decode(answer.content, type=kind)
+
+
+def _nothing(answer: Answer) -> None:
+    return None
+
+
+def _keyed(key: str | None) -> dict[str, str]:
+    return {"Idempotency-Key": key} if key else {}
+
+
+def _params(query: Http) -> dict[str, str]:
+    fields: dict[str, Any] = msgspec.to_builtins(query)
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in fields.items()
+    }
+
+
+def _session(session: str, *rest: str) -> str:
+    return "/v1/sessions/" + "/".join(_segment(part) for part in (session, *rest))
+
+
+def _segment(part: str) -> str:
+    # An empty or dotted segment would be another path by the time it arrives.
+    if part in ("", ".", ".."):
+        raise InvalidRequest(f"{part!r} is no id")
+    return quote(part, safe="")

@@ -1,0 +1,95 @@
+"""Find the daemon: its address and the token that opens it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import DragomanError, InvalidRequest
+
+DEFAULT_URL = "http://127.0.0.1:2468"
+
+
+class Address(Struct, frozen=True, kw_only=True):
+    """Where the daemon is, and the token to show it."""
+
+    url: str
+    token: str | None = None
+
+
+class _Running(Struct):
+    """`daemon.json`, which a running daemon keeps in its data folder."""
+
+    url: str
+
+
+def locate(
+    environ: Mapping[str, str],
+    *,
+    url: str | None = None,
+    token: str | None = None,
+    token_file: str | None = None,
+    data_dir: Path | None = None,
+) -> Address:
+    """Choose what was given, then the environment, then what the data folder says."""
+    folder = data_dir or _data_dir(environ)
+    running = _running(folder / "daemon.json")
+    chosen = (url or environ.get("DRAGOMAN_URL") or running or DEFAULT_URL).rstrip("/")
+    if not _is_address(chosen):
+        raise InvalidRequest(f"{chosen!r} is no address of a daemon; right is e.g. {DEFAULT_URL}")
+    token = token or environ.get("DRAGOMAN_TOKEN")
+    token_file = token_file or environ.get("DRAGOMAN_TOKEN_FILE")
+    if not token and token_file:
+        token = _read_token(Path(token_file).expanduser())
+    # The folder's own token opens the folder's own daemon: it is not handed to other machines.
+    elif not token and (is_loopback(chosen) or chosen == running):
+        kept = folder / "token"
+        token = _read_token(kept) if kept.exists() else None
+    if token and not (token.isascii() and token.isprintable()):
+        raise DragomanError("the token holds characters that no header can; it is plain ASCII")
+    return Address(url=chosen, token=token or None)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address can only be on this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _data_dir(environ: Mapping[str, str]) -> Path:
+    if chosen := environ.get("DRAGOMAN_DATA_DIR"):
+        return Path(chosen).expanduser()
+    home = Path(environ.get("HOME") or Path.home())
+    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "dragoman"
+
+
+def _running(path: Path) -> str | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Running).url.rstrip("/")
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        # No daemon has been here, or it left a broken note: the default is the better guess.
+        return None
+
+
+def _read_token(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise DragomanError(f"cannot read the token file {path}: {why}") from None

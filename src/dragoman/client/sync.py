@@ -1,0 +1,271 @@
+"""The client for programs that wait."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx2
+
+from dragoman.client import calls
+from dragoman.client.calls import Answer, Call, Page
+from dragoman.client.failures import BadAnswer, Unreachable, failure
+from dragoman.client.locate import is_loopback, locate
+from dragoman.client.resume import Position, Retry
+from dragoman.errors import TooManyRequests, Unavailable
+from dragoman.schema.commands import Attachment, PermissionReply
+from dragoman.schema.events import Event
+from dragoman.schema.http import (
+    AgentList,
+    Created,
+    CreateSession,
+    EventQuery,
+    Health,
+    Message,
+    PatchSession,
+    Pending,
+    ReplyPermission,
+    ReplyQuestion,
+    SessionInfo,
+    SessionList,
+    SessionQuery,
+    SessionStatus,
+)
+
+Result = TypeVar("Result")
+
+SESSION_END = frozenset({"session.ended"})
+TURN_END = frozenset({"turn.ended", "session.ended"})
+
+# The daemon breaks silence with a heartbeat; a stream quieter than this is dead.
+SILENCE_S = 60.0
+
+
+class Client:
+    """Speaks to one daemon. Finds address and token by itself where none is given."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        token_file: str | None = None,
+        data_dir: Path | None = None,
+        timeout_s: float = 30.0,
+        retry: Retry | None = None,
+    ) -> None:
+        address = locate(os.environ, url=url, token=token, token_file=token_file, data_dir=data_dir)
+        self.url = address.url
+        self.is_local = is_loopback(address.url)
+        """The daemon is on this machine."""
+        self._retry = retry or Retry()
+        self._stream_timeout = httpx2.Timeout(timeout_s, read=SILENCE_S)
+        self._http = httpx2.Client(
+            base_url=address.url,
+            headers={"Authorization": f"Bearer {address.token}"} if address.token else {},
+            timeout=timeout_s,
+            # A proxy must not see what stays on this machine, nor its token.
+            trust_env=not self.is_local,
+            # Reading the certificates takes longer than a call; plain HTTP needs none.
+            verify=self.url.startswith("https:"),
+        )
+
+    def __enter__(self) -> Client:
+        """Keep the connections open until the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def health(self) -> Health:
+        """Ask whether the daemon lives."""
+        return self._do(calls.health())
+
+    def version(self) -> str:
+        """The daemon's version."""
+        return self._do(calls.version())
+
+    def agents(self) -> AgentList:
+        """List the agents, as the daemon's machine has them."""
+        return self._do(calls.agents())
+
+    def sessions(
+        self,
+        *,
+        agent: str | None = None,
+        status: SessionStatus | None = None,
+        q: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SessionList:
+        """List sessions, newest first; `q` is a part of the id or title."""
+        query = SessionQuery(agent=agent, status=status, q=q, limit=limit, cursor=cursor)
+        return self._do(calls.sessions(query))
+
+    def create(self, wish: CreateSession, session_id: str | None = None) -> Created:
+        """Create a session; without an id the daemon chooses one."""
+        return self._do(calls.create(wish, session_id))
+
+    def get(self, session: str) -> SessionInfo:
+        """Read one session."""
+        return self._do(calls.get(session))
+
+    def patch(self, session: str, change: PatchSession) -> SessionInfo:
+        """Change one session; what is None stays."""
+        return self._do(calls.patch(session, change))
+
+    def delete(self, session: str) -> None:
+        """End a session and remove its events and files."""
+        self._do(calls.delete(session))
+
+    def terminate(self, session: str) -> None:
+        """End a session; its events stay."""
+        self._do(calls.terminate(session))
+
+    def interrupt(self, session: str) -> None:
+        """Stop the running turn, not the session."""
+        self._do(calls.interrupt(session))
+
+    def send(
+        self,
+        session: str,
+        message: str,
+        *,
+        idempotency_key: str | None = None,
+        attachments: Sequence[Attachment] = (),
+    ) -> str:
+        """Send a message and return its id; the same key never sends twice."""
+        body = Message(message=message, attachments=tuple(attachments))
+        return self._do(calls.send(session, body, idempotency_key))
+
+    def stream_turn(
+        self,
+        session: str,
+        message: str,
+        *,
+        idempotency_key: str | None = None,
+        attachments: Sequence[Attachment] = (),
+        include_raw: bool = False,
+    ) -> Iterator[Event]:
+        """Send a message, when iterated, and follow its turn; a cut is resumed, nothing resent."""
+        body = Message(message=message, attachments=tuple(attachments))
+        # With a key the message can be sent again where the cut came before its first event.
+        key = idempotency_key or uuid.uuid4().hex
+        position = Position(self.url, self._retry)
+        while not position.finished:
+            call = (
+                calls.follow(session, position.sequence, include_raw)
+                if position.sequence
+                else calls.stream_turn(session, body, key, include_raw)
+            )
+            yield from self._read(call, position, TURN_END)
+
+    def events(
+        self, session: str, *, offset: int = 0, limit: int = 1000, include_raw: bool = False
+    ) -> Page:
+        """Read the events with `sequence > offset`, at most `limit`."""
+        query = EventQuery(offset=offset, limit=limit, include_raw=include_raw)
+        return self._do(calls.events(session, query))
+
+    def follow(self, session: str, after: int = 0, *, include_raw: bool = False) -> Iterator[Event]:
+        """Every event after this sequence, once, until `session.ended`; a cut is resumed."""
+        position = Position(self.url, self._retry, after)
+        while not position.finished:
+            call = calls.follow(session, position.sequence, include_raw)
+            yield from self._read(call, position, SESSION_END)
+
+    def pending(self, session: str) -> Pending:
+        """List what waits: messages for the agent, requests for people."""
+        return self._do(calls.pending(session))
+
+    def cancel_pending(self, session: str, message_id: str) -> None:
+        """Take back a message that was not delivered yet."""
+        self._do(calls.cancel_pending(session, message_id))
+
+    def reply_permission(
+        self,
+        session: str,
+        permission_id: str,
+        reply: PermissionReply,
+        *,
+        message: str | None = None,
+        updated_input: Any | None = None,
+    ) -> None:
+        """Give or refuse a permission; `message` is told to the agent with a refusal."""
+        body = ReplyPermission(reply=reply, message=message, updated_input=updated_input)
+        self._do(calls.reply_permission(session, permission_id, body))
+
+    def reply_question(
+        self, session: str, question_id: str, answers: Sequence[Sequence[str]]
+    ) -> None:
+        """Answer a question, one list for each of its parts."""
+        body = ReplyQuestion(answers=tuple(tuple(answer) for answer in answers))
+        self._do(calls.reply_question(session, question_id, body))
+
+    def reject_question(self, session: str, question_id: str) -> None:
+        """Refuse to answer a question."""
+        self._do(calls.reject_question(session, question_id))
+
+    def _do(self, call: Call[Result]) -> Result:
+        try:
+            response = self._http.send(self._request(call))
+        except httpx2.RequestError as error:
+            raise Unreachable(self.url, str(error) or type(error).__name__) from None
+        return call.result(Answer(response.status_code, response.headers, response.content))
+
+    def _request(self, call: Call[Any], **options: Any) -> httpx2.Request:
+        return self._http.build_request(
+            call.method,
+            call.path,
+            params=dict(call.params),
+            headers=dict(call.headers),
+            content=call.content,
+            **options,
+        )
+
+    def _read(self, call: Call[None], position: Position, last: frozenset[str]) -> Iterator[Event]:
+        """Read one connection until it is cut, or the reading is finished."""
+        cut: Exception | None = None
+        try:
+            for frame in self._frames(call, position):
+                if event := position.take(frame, last):
+                    yield event
+                if position.finished:
+                    return
+        except (httpx2.TransportError, Unavailable, TooManyRequests) as error:
+            cut = error
+        if not position.finished:
+            time.sleep(position.cut(cut))
+
+    def _frames(self, call: Call[None], position: Position) -> Iterator[str]:
+        request = self._request(call, timeout=self._stream_timeout)
+        request.headers["Accept"] = "text/event-stream"
+        response = self._http.send(request, stream=True)
+        try:
+            if response.status_code == 204:
+                position.finished = True
+                return
+            if response.status_code != 200:
+                raise failure(response.status_code, response.read())
+            position.connected = True
+            source = httpx2.EventSource(response, max_event_size=None)
+            yield from (frame.data for frame in source if frame.data)
+        except httpx2.SSEError as error:
+            raise BadAnswer(f"{call.path} is no event stream: {error}") from None
+        finally:
+            response.close()

@@ -1,0 +1,1 @@
+"""Session semantics, pure: steps become events, modes decide, events fold to a state."""

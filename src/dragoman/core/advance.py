@@ -1,0 +1,78 @@
+"""Run a converter to its end and its steps through the normalizer. Pure; nothing escapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from dragoman.adapter import AskPermission, Bind, Converter, Exit, Step, Unparsed
+from dragoman.core.fold import SessionState
+from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.policy import decide
+from dragoman.schema.commands import Command, Interrupt, Prompt
+
+
+class Interpreter:
+    """One session's converter and normalizer, with the policy between them."""
+
+    def __init__(
+        self, agent: str, converter: Converter, normalizer: Normalizer, state: SessionState
+    ) -> None:
+        self._agent = agent
+        self._converter = converter
+        self._normalizer = normalizer
+        self._state = state
+
+    def receive(self, message: bytes) -> None:
+        """The agent said something; what cannot be decoded is kept, and harms nothing else."""
+        try:
+            self._run(self._converter.receive(message), message)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+            self._normalizer.apply(Unparsed(error=str(error), location=self._agent), message)
+
+    def oversize(self, size: int, sha256: str, head: bytes) -> None:
+        """The agent said more at once than is decoded."""
+        error = f"oversize: a message of {size} bytes, sha256 {sha256}, was not decoded"
+        self._normalizer.apply(Unparsed(error=error, location=self._agent), head)
+
+    def command(self, command: Command) -> Iterator[list[Output]]:
+        """A person says something; what each step comes to, before the next is taken."""
+        if isinstance(command, Prompt):
+            self._normalizer.remember(command)
+        elif isinstance(command, Interrupt):
+            self._normalizer.withdraw_for_interrupt()
+            yield self._normalizer.take()
+        for step in self._converter.command(command):
+            self._run((step,), None)
+            yield self._normalizer.take()
+
+    def opened(self) -> None:
+        """A process has started."""
+        self._run(self._converter.opened(), None)
+
+    def closed(self, exit: Exit, *, resumable: bool) -> None:
+        """The process is gone, by itself or by us."""
+        self._run(self._converter.closed(exit), None)
+        if not exit.expected:
+            self._normalizer.process_gone(exit, resumable=resumable)
+
+    def take(self) -> list[Output]:
+        """What has come out, in order."""
+        return self._normalizer.take()
+
+    def _run(self, steps: Iterable[Step], raw: bytes | None) -> None:
+        apply = self._normalizer.apply
+        for step in steps:
+            apply(step, raw)
+            if isinstance(step, AskPermission):
+                self._decide(step)
+            elif isinstance(step, Bind):
+                self._state.native_session_id = step.native_session_id
+                self._state.confirmed = True
+
+    def _decide(self, ask: AskPermission) -> None:
+        """Modes and rules answer at once, by the same way as a person."""
+        answer = decide(ask, self._state.permission_mode, self._state.rules)
+        if answer is not None:
+            self._run(self._converter.command(answer), None)

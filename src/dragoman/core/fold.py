@@ -1,0 +1,133 @@
+"""Fold events into the state of a session: what a list shows and a restart needs."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from dragoman.schema.commands import PermissionMode
+from dragoman.schema.events import (
+    Body,
+    ModelUsage,
+    Outcome,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    SessionEnded,
+    SessionUpdated,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from dragoman.schema.http import SessionStatus
+
+
+class SessionState(Struct, kw_only=True):
+    """What all events of a session add up to."""
+
+    agent_mode: str
+    permission_mode: PermissionMode = "default"
+    model: str | None = None
+    variant: str | None = None
+    title: str | None = None
+    native_session_id: str | None = None
+    confirmed: bool = False
+    """The agent itself confirmed the native id: it can be resumed."""
+    turn_id: str | None = None
+    ended: bool = False
+    last_outcome: Outcome | None = None
+    usage: Usage | None = None
+    permissions: dict[str, PermissionRequested] = {}
+    questions: dict[str, QuestionRequested] = {}
+    rules: list[str] = []
+    open_since: int | None = None
+    """The first event that a restart must read to close what is open."""
+
+    @property
+    def status(self) -> SessionStatus:
+        """What the session does now."""
+        if self.ended:
+            return "ended"
+        if self.permissions or self.questions:
+            return "waiting"
+        return "running" if self.turn_id else "idle"
+
+    def apply(self, body: Body) -> bool:
+        """Take in one event; whether it changed anything here."""
+        match body:
+            case TurnStarted(turn_id=turn_id):
+                self.turn_id = turn_id or None
+            case TurnEnded():
+                self._end_turn(body)
+            case PermissionRequested(permission_id=request_id):
+                self.permissions[request_id] = body
+            case QuestionRequested(question_id=request_id):
+                self.questions[request_id] = body
+            case PermissionResolved():
+                self._resolve(body)
+            case QuestionResolved(question_id=request_id):
+                self.questions.pop(request_id, None)
+            case SessionUpdated():
+                self._update(body)
+            case SessionEnded():
+                self.ended = True
+            case _:
+                return False
+        return True
+
+    def _end_turn(self, body: TurnEnded) -> None:
+        self.turn_id = None
+        self.last_outcome = body.outcome or None
+        if body.usage:
+            self.usage = add(self.usage, body.usage) if self.usage else body.usage
+
+    def _resolve(self, body: PermissionResolved) -> None:
+        asked = self.permissions.pop(body.permission_id, None)
+        if body.status == "accept_for_session" and asked is not None:
+            rule = (asked.metadata or {}).get("rule") or asked.action
+            if rule not in self.rules:
+                self.rules.append(rule)
+
+    def _update(self, body: SessionUpdated) -> None:
+        if body.model is not UNSET:
+            self.model = body.model
+        if body.variant is not UNSET:
+            self.variant = body.variant
+        if body.mode is not UNSET:
+            self.agent_mode = body.mode
+        if body.permission_mode is not UNSET:
+            self.permission_mode = msgspec.convert(body.permission_mode, PermissionMode)
+        if body.title is not UNSET:
+            self.title = body.title
+
+
+def add(one: Usage, other: Usage) -> Usage:
+    """The sum of two usages; a cost that is known for one of them only stays what it is."""
+    costs = [usage.cost_usd for usage in (one, other) if usage.cost_usd is not UNSET]
+    sources = {usage.cost_source for usage in (one, other) if usage.cost_source is not UNSET}
+    models = dict(one.models or {})
+    for name, usage in (other.models or {}).items():
+        models[name] = _add_model(models[name], usage) if name in models else usage
+    return Usage(
+        input_tokens=one.input_tokens + other.input_tokens,
+        cached_input_tokens=one.cached_input_tokens + other.cached_input_tokens,
+        cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        reasoning_tokens=one.reasoning_tokens + other.reasoning_tokens,
+        cost_usd=sum(costs) if costs else UNSET,
+        cost_source=UNSET if not sources else sources.pop() if len(sources) == 1 else "estimated",
+        models=models or UNSET,
+    )
+
+
+def _add_model(one: ModelUsage, other: ModelUsage) -> ModelUsage:
+    costs = [usage.cost_usd for usage in (one, other) if usage.cost_usd is not None]
+    return ModelUsage(
+        input_tokens=one.input_tokens + other.input_tokens,
+        cached_input_tokens=one.cached_input_tokens + other.cached_input_tokens,
+        cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        reasoning_tokens=one.reasoning_tokens + other.reasoning_tokens,
+        cost_usd=sum(costs) if costs else None,
+    )

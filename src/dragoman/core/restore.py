@@ -1,0 +1,42 @@
+"""After a restart: know from the log what is open, so that it can be closed."""
+
+from __future__ import annotations
+
+from dragoman.core.normalize import Normalizer
+from dragoman.core.requests import Request
+from dragoman.schema.events import (
+    Body,
+    ItemCompleted,
+    ItemDelta,
+    ItemStarted,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    SessionEnded,
+    TurnEnded,
+    TurnStarted,
+)
+
+
+def restore(normalizer: Normalizer, body: Body) -> None:
+    """Take in an event that is in the log already; our ids stand in for the agent's keys."""
+    match body:
+        case ItemDelta():
+            normalizer.items.restore_delta(body)
+        case ItemStarted(item=item):
+            normalizer.items.restore_started(item)
+        case ItemCompleted(item=item):
+            normalizer.items.restore_completed(item)
+        case TurnStarted(turn_id=turn_id):
+            normalizer.turn_id = turn_id or None
+        case TurnEnded():
+            normalizer.turn_id = None
+        case PermissionRequested(permission_id=key) | QuestionRequested(question_id=key):
+            normalizer.requests[key] = Request(key=key, body=body, loose=True)
+        case PermissionResolved(permission_id=key) | QuestionResolved(question_id=key):
+            normalizer.requests.pop(key, None)
+        case SessionEnded():
+            normalizer.ended = True
+        case _:
+            pass

@@ -1,0 +1,237 @@
+"""Everything we raise.
+
+DragomanError
+├── RequestError                 the caller's mistake            → 4xx
+│   ├── InvalidRequest           400
+│   │   ├── UnsupportedAgent     400
+│   │   └── ModeNotSupported     400
+│   ├── TokenInvalid             401
+│   ├── PermissionDenied         403
+│   ├── NotFound                 404
+│   │   ├── SessionNotFound      404
+│   │   └── AgentNotInstalled    404
+│   ├── MethodNotAllowed         405
+│   ├── Conflict                 409
+│   │   ├── SessionExists        409
+│   │   └── AlreadyResolved      409, names the winner
+│   ├── SessionEnded             410
+│   ├── TooLarge                 413
+│   ├── UnsupportedMediaType     415
+│   ├── KeyReused                422
+│   └── TooManyRequests          429
+└── DaemonError                  we, or the agent, cannot        → 5xx
+    ├── InternalError            500
+    ├── AgentProcessExited       500
+    ├── Unavailable              503
+    ├── DeadlinePassed           504
+    ├── StorageFull              507
+    └── StartRefused             the daemon does not start (exit code 1, never over HTTP)
+
+`status` and `title` are what a problem document says; `http/problems.py` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+
+class DragomanError(Exception):
+    """The root. The message is for a person, and says what would be right."""
+
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Internal Error"
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.details: dict[str, Any] = details
+        self.agent: str | None = None
+        self.session_id: str | None = None
+
+
+class RequestError(DragomanError):
+    """The caller's mistake."""
+
+    status = 400
+    title = "Invalid Request"
+
+
+class InvalidRequest(RequestError):
+    """A request that cannot be understood; `details.field` names the part."""
+
+
+class UnsupportedAgent(InvalidRequest):
+    """No adapter has this id."""
+
+    title = "Unsupported Agent"
+
+    def __init__(self, agent: str, known: Sequence[str]) -> None:
+        super().__init__(f"unknown agent {agent!r}; known: {', '.join(known)}", field="agent")
+        self.agent = agent
+
+
+class ModeNotSupported(InvalidRequest):
+    """The agent has no such mode."""
+
+    title = "Mode Not Supported"
+
+    def __init__(self, agent: str, field: str, mode: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"agent {agent!r} has no {field} {mode!r}; known: {', '.join(known)}", field=field
+        )
+        self.agent = agent
+
+
+class TokenInvalid(RequestError):
+    """No token, or a wrong one."""
+
+    status = 401
+    title = "Token Invalid"
+
+
+class PermissionDenied(RequestError):
+    """The door is closed to this Host, Origin or token."""
+
+    status = 403
+    title = "Permission Denied"
+
+
+class NotFound(RequestError):
+    """There is no such thing."""
+
+    status = 404
+    title = "Not Found"
+
+
+class SessionNotFound(NotFound):
+    """No session has this id."""
+
+    title = "Session Not Found"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"there is no session {session_id!r}")
+        self.session_id = session_id
+
+
+class AgentNotInstalled(NotFound):
+    """The agent's executable is not on this machine."""
+
+    title = "Agent Not Installed"
+
+    def __init__(self, agent: str, looked_for: str) -> None:
+        super().__init__(
+            f"agent {agent!r} is not installed: {looked_for!r} was not found on PATH; install it "
+            f"or set DRAGOMAN_{agent.upper()}_COMMAND"
+        )
+        self.agent = agent
+
+
+class MethodNotAllowed(RequestError):
+    """The path exists, the method does not."""
+
+    status = 405
+    title = "Method Not Allowed"
+
+
+class Conflict(RequestError):
+    """The request does not fit the state that things are in."""
+
+    status = 409
+    title = "Conflict"
+
+
+class SessionExists(Conflict):
+    """The id is taken; an id once used is never free again."""
+
+    title = "Session Already Exists"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id!r} exists, or existed; choose another id")
+        self.session_id = session_id
+
+
+class AlreadyResolved(Conflict):
+    """Somebody else's answer won."""
+
+    title = "Already Resolved"
+
+    def __init__(self, request_id: str, winner: Any) -> None:
+        super().__init__(f"{request_id} was answered differently before", winner=winner)
+
+
+class SessionEnded(RequestError):
+    """The session takes nothing more."""
+
+    status = 410
+    title = "Session Ended"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id!r} has ended; create a new one to go on")
+        self.session_id = session_id
+
+
+class TooLarge(RequestError):
+    """The body is over the limit."""
+
+    status = 413
+    title = "Body Too Large"
+
+
+class UnsupportedMediaType(RequestError):
+    """JSON under another name."""
+
+    status = 415
+    title = "Unsupported Media Type"
+
+
+class KeyReused(RequestError):
+    """An idempotency key came back with another message."""
+
+    status = 422
+    title = "Key Reused"
+
+
+class TooManyRequests(RequestError):
+    """Over a limit for now."""
+
+    status = 429
+    title = "Too Many Requests"
+
+
+class DaemonError(DragomanError):
+    """We, or the agent, cannot."""
+
+
+class InternalError(DaemonError):
+    """A defect of ours."""
+
+
+class AgentProcessExited(DaemonError):
+    """The agent's process is gone, or never came up."""
+
+    title = "Agent Process Exited"
+
+
+class Unavailable(DaemonError):
+    """The daemon is starting or stopping."""
+
+    status = 503
+    title = "Service Unavailable"
+
+
+class DeadlinePassed(DaemonError):
+    """It took too long."""
+
+    status = 504
+    title = "Timeout"
+
+
+class StorageFull(DaemonError):
+    """The store cannot take a write; nothing of this request happened."""
+
+    status = 507
+    title = "Storage Full"
+
+
+class StartRefused(DaemonError):
+    """The daemon does not start, and the message says what would help."""

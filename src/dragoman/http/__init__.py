@@ -1,0 +1,1 @@
+"""The surfaces: HTTP and SSE, behind one door."""

@@ -1,0 +1,86 @@
+"""Records of ours as the contract shows them."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import Response
+
+from dragoman.adapter import Adapter
+from dragoman.runtime.agents import Agents
+from dragoman.schema.http import (
+    AgentCapabilities,
+    AgentInfo,
+    FeatureSupport,
+    SessionInfo,
+    to_json,
+)
+from dragoman.store import SessionRow
+
+
+def answer(body: Struct, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON response."""
+    return Response(to_json(body), status, headers, media_type="application/json")
+
+
+def nothing(headers: dict[str, str] | None = None) -> Response:
+    """Done, and nothing to say."""
+    return Response(status_code=204, headers=headers)
+
+
+def session_info(row: SessionRow) -> SessionInfo:
+    """A session; values of `env` are never shown."""
+    state, create = row.state, row.create
+    return SessionInfo(
+        session_id=row.session_id,
+        agent=create.agent,
+        agent_mode=state.agent_mode,
+        permission_mode=state.permission_mode,
+        model=state.model,
+        variant=state.variant,
+        native_session_id=state.native_session_id,
+        ended=state.ended,
+        event_count=row.event_count,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        directory=row.directory,
+        title=state.title,
+        mcp=create.mcp,
+        skills=create.skills,
+        status=state.status,
+        last_outcome=state.last_outcome,
+        pending_count=row.queued + len(state.permissions) + len(state.questions),
+        **({"usage": state.usage} if state.usage else {}),
+    )
+
+
+def agent_info(adapter: Adapter, agents: Agents, environ: dict[str, str]) -> AgentInfo:
+    """An agent, as this machine has it."""
+    path = agents.path(adapter)
+    return AgentInfo(
+        id=adapter.id,
+        name=adapter.name,
+        installed=path is not None,
+        credentials_available=not adapter.credentials
+        or any(environ.get(name) for name in adapter.credentials),
+        path=path,
+        capabilities=capabilities(adapter),
+    )
+
+
+def capabilities(adapter: Adapter) -> AgentCapabilities:
+    """What appears in an agent's stream."""
+    known = adapter.capabilities
+    features = {
+        field.encode_name: field.name
+        for field in msgspec.structs.fields(AgentCapabilities)
+        if field.name not in ("stability", "features")
+    }
+    return AgentCapabilities(
+        stability=known.stability,
+        features={
+            feature: FeatureSupport(native=feature in known.native, shown=feature in known.shown)
+            for feature in features
+        },
+        **{name: feature in known.shown for feature, name in features.items()},
+    )

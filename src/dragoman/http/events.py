@@ -1,0 +1,160 @@
+"""Events, as pages and as streams. Raw ASGI: the stored bytes go out as they are."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from dragoman.errors import DragomanError, InvalidRequest
+from dragoman.http import parse
+from dragoman.http.daemon import daemon_of
+from dragoman.http.problems import instance_of, send_problem
+from dragoman.http.protocol import ABORT
+from dragoman.http.sessions import idempotency_key
+from dragoman.http.turn import turn_of
+from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQuery
+from dragoman.store import Batch
+from dragoman.wire.sse import HEARTBEAT
+
+_STREAM_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Events:
+    """GET a page of events."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the stored lines, joined."""
+        try:
+            wanted = parse.query(EventQuery, scope["query_string"])
+            page = await daemon_of(scope).store.read(
+                scope["path_params"]["session_id"],
+                wanted.offset,
+                wanted.limit,
+                raw=wanted.include_raw,
+            )
+        except DragomanError as error:
+            return await send_problem(send, error, instance_of(scope))
+        more = b"true" if page.has_more else b"false"
+        body = b'{"events":[%b],"hasMore":%b}' % (page.events, more)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        return None
+
+
+class EventStream:
+    """GET a session's events as they come."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Replay what is after the position, then go on live."""
+        store = daemon_of(scope).store
+        session_id = scope["path_params"]["session_id"]
+        try:
+            wanted = parse.query(StreamQuery, scope["query_string"])
+            last, ended = await store.position(session_id)
+            resumed = _last_event_id(scope)
+            after = wanted.offset if resumed is None else resumed
+            if after > last:
+                raise InvalidRequest(
+                    f"the position {after} is beyond the last event, {last}",
+                    field="offset" if resumed is None else "Last-Event-ID",
+                )
+        except DragomanError as error:
+            return await send_problem(send, error, instance_of(scope))
+        if ended and resumed == last:
+            # An EventSource that came for more stops at this answer.
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            return await send({"type": "http.response.body"})
+        return await _stream(
+            store.follow(session_id, after, raw=wanted.include_raw), scope, receive, send
+        )
+
+
+class TurnStream:
+    """POST a message and follow its turn."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Accept the message, then stream until its turn is over."""
+        daemon = daemon_of(scope)
+        session_id = scope["path_params"]["session_id"]
+        request = Request(scope, receive)
+        try:
+            wanted = parse.query(TurnStreamQuery, scope["query_string"])
+            key = idempotency_key(request)
+            message = await parse.body(request, Message, daemon.settings.max_body_bytes)
+            after, _ = await daemon.store.position(session_id)
+            receipt = await daemon.sessions.send(session_id, message, key)
+        except DragomanError as error:
+            return await send_problem(send, error, instance_of(scope))
+        if not receipt.fresh:
+            after = 0
+        batches = daemon.store.follow(session_id, after, raw=wanted.include_raw)
+        turn = turn_of(receipt.message_id, batches)
+        header = (b"dragoman-message-id", receipt.message_id.encode())
+        return await _stream(turn, scope, receive, send, [header])
+
+
+def _last_event_id(scope: Scope) -> int | None:
+    for name, value in scope["headers"]:
+        if name == b"last-event-id":
+            if not (value.isdigit() and len(value) < 19):
+                raise InvalidRequest(
+                    "Last-Event-ID must be the id of an event of this stream", field="Last-Event-ID"
+                )
+            return int(value)
+    return None
+
+
+async def _stream(
+    batches: AsyncGenerator[Batch],
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    headers: list[tuple[bytes, bytes]] | None = None,
+) -> None:
+    """Send what comes until it ends, the reader goes, or takes nothing for too long."""
+    start = {"status": 200, "headers": [*_STREAM_HEADERS, *(headers or [])]}
+    await send({"type": "http.response.start", **start})
+    if scope["method"] == "HEAD":
+        return await send({"type": "http.response.body"})
+    sending = asyncio.current_task()
+    assert sending is not None
+    gone = asyncio.ensure_future(_disconnected(receive))
+    gone.add_done_callback(lambda done: None if done.cancelled() else sending.cancel())
+    try:
+        await _send_all(batches, daemon_of(scope).settings.stalled_reader_s, send)
+    except TimeoutError:
+        scope[ABORT]()
+    except asyncio.CancelledError:
+        if not gone.done() or sending.uncancel():
+            raise
+    finally:
+        gone.cancel()
+    return None
+
+
+async def _send_all(batches: AsyncGenerator[Batch], patience_s: float, send: Send) -> None:
+    # Something at once, so that a reader knows that it is connected.
+    await send({"type": "http.response.body", "body": HEARTBEAT, "more_body": True})
+    async with contextlib.aclosing(batches):
+        async for batch in batches:
+            body = batch.frames or HEARTBEAT
+            async with asyncio.timeout(patience_s):
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+    await send({"type": "http.response.body"})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

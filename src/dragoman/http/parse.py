@@ -1,0 +1,94 @@
+"""Queries and bodies: bytes in, structs out, or a problem that says what would be right."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import ClientDisconnect, Request
+
+from dragoman.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+
+S = TypeVar("S", bound=Struct)
+_AT = re.compile(r" - at `\$\.?(.*)`$")
+
+
+def query(wanted: type[S], query_string: bytes) -> S:
+    """Parse a query; parameters may be spelled in snake_case or camelCase."""
+    names = _spellings(wanted)
+    try:
+        pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+    except (UnicodeDecodeError, ValueError):
+        raise InvalidRequest(
+            "the query is not valid percent-encoded UTF-8", field="query"
+        ) from None
+    given = {names[name]: value for name, value in pairs if name in names}
+    try:
+        return msgspec.convert(given, wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise _invalid(error) from None
+
+
+def _spellings(wanted: type[Struct]) -> dict[str, str]:
+    fields = msgspec.structs.fields(wanted)
+    names = {field.name: field.encode_name for field in fields}
+    return names | {field.encode_name: field.encode_name for field in fields}
+
+
+async def body(request: Request, wanted: type[S], max_bytes: int) -> S:
+    """Read and decode a JSON body."""
+    content = await read(request, max_bytes)
+    if not content:
+        raise InvalidRequest("a JSON body is needed", field="body")
+    try:
+        return msgspec.json.decode(content, type=wanted)
+    except msgspec.ValidationError as error:
+        raise _invalid(error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRequest(f"the body is not valid JSON: {error}", field="body") from None
+
+
+async def no_body(request: Request, max_bytes: int) -> None:
+    """A request that needs no body; one that comes with a form is not from a client of ours."""
+    await read(request, max_bytes)
+
+
+async def read(request: Request, max_bytes: int) -> bytes:
+    """Read a body, up to a limit, that is JSON by its name."""
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) > max_bytes:
+        raise TooLarge(f"the body has {length} bytes, {max_bytes} are allowed")
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async for chunk in request.stream():
+            if chunk and not size:
+                _ensure_json(request)
+            size += len(chunk)
+            if size > max_bytes:
+                raise TooLarge(f"the body is larger than {max_bytes} bytes")
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise InvalidRequest("the body ended early", field="body") from None
+    return b"".join(chunks)
+
+
+def _ensure_json(request: Request) -> None:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json" and not media_type.endswith("+json"):
+        raise UnsupportedMediaType(
+            f"the body came as {media_type or 'no type'!r}; send Content-Type: application/json"
+        )
+
+
+def _invalid(error: msgspec.ValidationError) -> InvalidRequest:
+    message = str(error)
+    at = _AT.search(message)
+    missing = re.search(r"missing required field `(\w+)`", message)
+    path = at.group(1) if at else ""
+    if missing:
+        path = f"{path}.{missing.group(1)}".lstrip(".")
+    return InvalidRequest(_AT.sub("", message), field=path or "body")

@@ -1,0 +1,142 @@
+"""Problem documents (`application/problem+json`): the one place that writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope, Send
+
+from dragoman import errors
+from dragoman.errors import (
+    DaemonError,
+    DragomanError,
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    RequestError,
+    StartRefused,
+    StorageFull,
+    TokenInvalid,
+    TooManyRequests,
+    Unavailable,
+)
+from dragoman.schema.http import Problem, to_json
+
+MEDIA_TYPE = "application/problem+json"
+_GROUPS = (DragomanError, RequestError, DaemonError)
+
+PROBLEMS: tuple[type[DragomanError], ...] = tuple(
+    error
+    for error in vars(errors).values()
+    if isinstance(error, type)
+    and issubclass(error, DragomanError)
+    and error not in (*_GROUPS, StartRefused)
+)
+"""Every error that can be answered, in the order of the tree."""
+
+
+def type_of(error: DragomanError | type[DragomanError]) -> str:
+    """Name an error by the URN that clients match on."""
+    return f"urn:dragoman:error:{error.title.lower().replace(' ', '_')}"
+
+
+def problem(error: DragomanError, instance: str | None) -> Problem:
+    """Tell an error as a document; `instance` is the path that was asked for."""
+    return Problem(
+        type=type_of(error),
+        title=error.title,
+        status=error.status,
+        detail=str(error) or None,
+        instance=instance,
+        agent=error.agent,
+        session_id=error.session_id,
+        details=error.details or None,
+    )
+
+
+def respond(
+    error: DragomanError, instance: str | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Answer with a problem document."""
+    return Response(
+        to_json(problem(error, instance)),
+        status_code=error.status,
+        headers={**_headers_of(error), **(headers or {})},
+        media_type=MEDIA_TYPE,
+    )
+
+
+async def send_problem(
+    send: Send,
+    error: DragomanError,
+    instance: str | None = None,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+) -> None:
+    """Answer with a problem document where there is only ASGI."""
+    body = to_json(problem(error, instance))
+    start = [
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *((name.encode(), value.encode()) for name, value in _headers_of(error).items()),
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": error.status, "headers": start})
+    await send({"type": "http.response.body", "body": body})
+
+
+def instance_of(scope: Scope) -> str:
+    """Give the path of a request as a URI reference."""
+    return quote(scope["path"])
+
+
+def install(app: Starlette) -> None:
+    """Make every error of the application a problem document."""
+    app.add_exception_handler(DragomanError, _answer_ours)
+    app.add_exception_handler(HTTPException, _answer_framework)
+    app.add_exception_handler(Exception, _answer_defect)
+
+
+def _headers_of(error: DragomanError) -> dict[str, str]:
+    match error:
+        case TokenInvalid():
+            return {"www-authenticate": "Bearer"}
+        case StorageFull() | Unavailable() | TooManyRequests():
+            return {"retry-after": "1"}
+        case _:
+            return {}
+
+
+async def _answer_ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DragomanError)
+    return respond(error, instance_of(request.scope))
+
+
+async def _answer_framework(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return respond(_translate(request, error), instance_of(request.scope), error.headers)
+
+
+def _translate(request: Request, error: HTTPException) -> DragomanError:
+    if error.status_code == NotFound.status:
+        return NotFound(f"there is nothing at {request.scope['path']!r}")
+    if error.status_code == MethodNotAllowed.status:
+        allowed = (error.headers or {}).get("Allow", "")
+        return MethodNotAllowed(f"{request.method} is not possible here; possible: {allowed}")
+    if error.status_code < InternalError.status:
+        return InvalidRequest(error.detail)
+    return _defect()
+
+
+async def _answer_defect(request: Request, error: Exception) -> Response:
+    # Not logged here: Starlette raises it again once this is sent, and the server logs it.
+    return respond(_defect(), instance_of(request.scope))
+
+
+def _defect() -> InternalError:
+    return InternalError("this is a defect of the daemon; its log says more")

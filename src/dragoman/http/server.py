@@ -1,0 +1,155 @@
+"""The daemon as a program: what is started, in which order, and how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import uvicorn
+import uvloop
+
+from dragoman import logs
+from dragoman.agents import adapters
+from dragoman.errors import StartRefused
+from dragoman.http.app import make_app
+from dragoman.http.daemon import Daemon
+from dragoman.http.port import holder_of
+from dragoman.http.protocol import Protocol
+from dragoman.http.tokens import Guard, load_token
+from dragoman.runtime.agents import Agents
+from dragoman.runtime.sessions import Sessions
+from dragoman.settings import Settings
+from dragoman.store import open_store
+
+log = logging.getLogger(__name__)
+
+GRACEFUL_S = 2
+"""How long answers that are under way may take once the daemon stops."""
+BACKLOG = 4096
+SWITCH_INTERVAL_S = 0.0005
+"""How soon a thread of the store may interrupt the loop: Python's default adds milliseconds."""
+
+
+def run(settings: Settings) -> int:
+    """Run the daemon until it is told to stop; the exit code."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    Path(settings.data_dir).mkdir(parents=True, exist_ok=True, mode=0o700)
+    logs.configure(settings.log_level, Path(settings.data_dir) / "logs" / "daemon.log")
+    token = load_token(settings)
+    if token is not None:
+        logs.redact(token)
+    uvloop.run(_serve(settings, Guard(token)))
+    return 0
+
+
+async def _serve(settings: Settings, guard: Guard) -> None:
+    listener = _listen(settings)
+    port = listener.getsockname()[1]
+    async with _daemon(settings) as daemon:
+        app = make_app(daemon, guard, lambda: port)
+        server = _Server(
+            uvicorn.Config(
+                app,
+                http=Protocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=GRACEFUL_S,
+                backlog=BACKLOG,
+            )
+        )
+        stop = _stop_signal()
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        heart = asyncio.create_task(_beat(daemon, settings.heartbeat_s))
+        with _announced(settings, port):
+            await asyncio.wait((serving, stop), return_when=asyncio.FIRST_COMPLETED)
+            log.info("stopping")
+            await daemon.sessions.stop()
+            daemon.store.end_followers()
+        heart.cancel()
+        server.should_exit = True
+        await serving
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, with the signals left to us: agents and streams end before it does."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signal."""
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _daemon(settings: Settings) -> AsyncIterator[Daemon]:
+    store = open_store(Path(settings.data_dir), synchronous=settings.synchronous)
+    try:
+        agents = Agents(adapters(), settings)
+        sessions = Sessions(store, agents, settings)
+        await sessions.recover()
+        yield Daemon(settings, store, agents, sessions)
+    finally:
+        await store.close()
+
+
+def _stop_signal() -> asyncio.Task[object]:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return asyncio.create_task(stop.wait())
+
+
+async def _beat(daemon: Daemon, seconds: float) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        daemon.store.ring_all()
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        who = holder_of(settings.port)
+        by = f" by {who}" if who else ""
+        raise StartRefused(
+            f"cannot listen on {settings.host}:{settings.port}{by}: {error.strerror}; "
+            "choose another port with --port, or 0 for a free one"
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+@contextlib.contextmanager
+def _announced(settings: Settings, port: int) -> Iterator[None]:
+    """Say where the daemon is: to a person on stdout, to our own tools in a file."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
+    url = f"http://{host}:{port}"
+    path = Path(settings.data_dir) / "daemon.json"
+    partial = path.with_suffix(".partial")
+    partial.touch(mode=0o600)
+    partial.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+    partial.replace(path)
+    sys.stdout.write(f"Dragoman listens on {url}\n")
+    sys.stdout.flush()
+    log.info("listening", extra={"url": url, "pid": os.getpid()})
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,205 @@
+"""Sessions, messages and requests to people: find, parse, call, return."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dragoman.errors import InvalidRequest
+from dragoman.http import parse
+from dragoman.http.answers import answer, nothing, session_info
+from dragoman.http.daemon import daemon_of
+from dragoman.http.door import CALLER
+from dragoman.schema import http as schema
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion
+from dragoman.schema.events import Approver
+from dragoman.store import SessionFilter
+from dragoman.store.ids import new_id
+
+MAX_KEY = 255
+
+
+async def list_sessions(request: Request) -> Response:
+    """List sessions, newest first."""
+    wanted = parse.query(schema.SessionQuery, request.scope["query_string"])
+    before = _cursor(wanted.cursor)
+    limit = None if wanted.limit is None else wanted.limit + 1
+    rows = await daemon_of(request.scope).store.sessions(
+        SessionFilter(
+            agent=wanted.agent, status=wanted.status, text=wanted.q, before=before, limit=limit
+        )
+    )
+    more = wanted.limit is not None and len(rows) > wanted.limit
+    rows = rows[: wanted.limit]
+    return answer(
+        schema.SessionList(
+            sessions=tuple(session_info(row) for row in rows),
+            next_cursor=str(rows[-1].position) if more else None,
+        )
+    )
+
+
+def _cursor(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise InvalidRequest("cursor must be a nextCursor of this list", field="cursor")
+    return int(cursor)
+
+
+async def create_session(request: Request) -> Response:
+    """Make a session under an id that we choose."""
+    session_id = new_id("sess")
+    created = await _create(request, session_id)
+    return answer(created, 201, {"Location": f"/v1/sessions/{session_id}"})
+
+
+async def create_named_session(request: Request) -> Response:
+    """Make a session under an id that the client chooses."""
+    return answer(await _create(request, request.path_params["session_id"]))
+
+
+async def _create(request: Request, session_id: str) -> schema.Created:
+    daemon = daemon_of(request.scope)
+    wanted = await parse.body(request, schema.CreateSession, daemon.settings.max_body_bytes)
+    row = await daemon.sessions.create(session_id, wanted)
+    return schema.Created(
+        session_id=session_id, healthy=True, native_session_id=row.state.native_session_id
+    )
+
+
+async def get_session(request: Request) -> Response:
+    """One session."""
+    row = await daemon_of(request.scope).sessions.row(request.path_params["session_id"])
+    return answer(session_info(row))
+
+
+async def patch_session(request: Request) -> Response:
+    """Change a session."""
+    daemon = daemon_of(request.scope)
+    wanted = await parse.body(request, schema.PatchSession, daemon.settings.max_body_bytes)
+    row = await daemon.sessions.patch(request.path_params["session_id"], wanted)
+    return answer(session_info(row))
+
+
+async def delete_session(request: Request) -> Response:
+    """End a session and forget it."""
+    await daemon_of(request.scope).sessions.delete(request.path_params["session_id"])
+    return nothing()
+
+
+async def terminate_session(request: Request) -> Response:
+    """End a session."""
+    daemon = daemon_of(request.scope)
+    await parse.no_body(request, daemon.settings.max_body_bytes)
+    await daemon.sessions.terminate(request.path_params["session_id"])
+    return nothing()
+
+
+async def interrupt_session(request: Request) -> Response:
+    """End the turn."""
+    daemon = daemon_of(request.scope)
+    await parse.no_body(request, daemon.settings.max_body_bytes)
+    await daemon.sessions.interrupt(request.path_params["session_id"])
+    return nothing()
+
+
+# --- Messages ---
+
+
+def idempotency_key(request: Request) -> str | None:
+    """The key that makes a retry harmless."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 1 <= len(key) <= MAX_KEY:
+        raise InvalidRequest(
+            f"Idempotency-Key must have 1 to {MAX_KEY} characters", field="Idempotency-Key"
+        )
+    return key
+
+
+async def post_message(request: Request) -> Response:
+    """Accept a message."""
+    daemon = daemon_of(request.scope)
+    key = idempotency_key(request)
+    message = await parse.body(request, schema.Message, daemon.settings.max_body_bytes)
+    receipt = await daemon.sessions.send(request.path_params["session_id"], message, key)
+    return nothing({"Dragoman-Message-Id": receipt.message_id})
+
+
+async def get_pending(request: Request) -> Response:
+    """What waits."""
+    daemon = daemon_of(request.scope)
+    row = await daemon.sessions.row(request.path_params["session_id"])
+    queued = await daemon.store.queued(row.session_id)
+    return answer(
+        schema.Pending(
+            messages=tuple(
+                schema.PendingMessage(
+                    message_id=message.message_id,
+                    message=message.text,
+                    created_at=message.created_at,
+                )
+                for message in queued
+            ),
+            permissions=tuple(row.state.permissions.values()),
+            questions=tuple(row.state.questions.values()),
+        )
+    )
+
+
+async def delete_pending(request: Request) -> Response:
+    """Take a waiting message back."""
+    await daemon_of(request.scope).sessions.cancel_message(
+        request.path_params["session_id"], request.path_params["message_id"]
+    )
+    return nothing()
+
+
+# --- Requests to people ---
+
+
+def _approver(request: Request) -> Approver:
+    caller = request.scope[CALLER]
+    return Approver(token=caller.token, scope=caller.scope)
+
+
+async def reply_permission(request: Request) -> Response:
+    """Answer a permission."""
+    daemon = daemon_of(request.scope)
+    given = await parse.body(request, schema.ReplyPermission, daemon.settings.max_body_bytes)
+    permission_id = request.path_params["permission_id"]
+    answer = AnswerPermission(
+        key=permission_id,
+        reply=given.reply,
+        message=given.message,
+        updated_input=given.updated_input,
+        approver=_approver(request),
+    )
+    await daemon.sessions.answer_permission(
+        request.path_params["session_id"], permission_id, answer
+    )
+    return nothing()
+
+
+async def reply_question(request: Request) -> Response:
+    """Answer a question."""
+    daemon = daemon_of(request.scope)
+    given = await parse.body(request, schema.ReplyQuestion, daemon.settings.max_body_bytes)
+    return await _answer_question(request, given.answers)
+
+
+async def reject_question(request: Request) -> Response:
+    """Refuse to answer a question."""
+    await parse.no_body(request, daemon_of(request.scope).settings.max_body_bytes)
+    return await _answer_question(request, None)
+
+
+async def _answer_question(
+    request: Request, answers: tuple[tuple[str, ...], ...] | None
+) -> Response:
+    question_id = request.path_params["question_id"]
+    answer = AnswerQuestion(key=question_id, answers=answers, approver=_approver(request))
+    await daemon_of(request.scope).sessions.answer_question(
+        request.path_params["session_id"], question_id, answer
+    )
+    return nothing()

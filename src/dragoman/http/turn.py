@@ -1,0 +1,100 @@
+"""The part of a stream that belongs to one message: from its turn's start to its end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.schema.events import (
+    ItemStarted,
+    QueueUpdated,
+    SessionEnded,
+    TurnEnded,
+    TurnStarted,
+)
+from dragoman.store import Batch
+
+_HELD = 64
+"""So many events of a turn may come before its person's message."""
+
+
+class _Seen(Struct):
+    type: str
+    data: Raw
+
+
+class _Item(Struct):
+    message_id: str | None = None
+
+
+class _ItemData(Struct):
+    item: _Item
+
+
+_seen = msgspec.json.Decoder(_Seen)
+_item = msgspec.json.Decoder(_ItemData)
+_queue = msgspec.json.Decoder(QueueUpdated)
+
+
+async def turn_of(message_id: str, batches: AsyncGenerator[Batch]) -> AsyncGenerator[Batch]:
+    """The frames of one message's turn; empty batches pass while it waits."""
+    turn = _Turn(message_id)
+    async with contextlib.aclosing(batches):
+        async for batch in batches:
+            frames = batch.frames.split(b"\n\n")[:-1]
+            shown = b"".join(turn.take(frame + b"\n\n") for frame in frames)
+            if shown or not frames:
+                yield Batch(shown, batch.last)
+            if turn.over:
+                return
+
+
+class _Turn:
+    """Watches for a message's turn. `take` gives what is to be shown of a frame."""
+
+    def __init__(self, message_id: str) -> None:
+        self.over = False
+        self._message_id = message_id
+        self._held: list[bytes] = []
+        self._inside = False
+        self._queued = False
+
+    def take(self, frame: bytes) -> bytes:
+        if self.over:
+            return b""
+        event = _seen.decode(frame[frame.index(b"data: ") + 6 :])
+        self.over = event.type == SessionEnded.type
+        if self._inside or self.over:
+            self.over = self.over or event.type == TurnEnded.type
+            return frame
+        return self._look(event, frame)
+
+    def _look(self, event: _Seen, frame: bytes) -> bytes:
+        if event.type == TurnStarted.type:
+            self._held = [frame]
+        elif event.type == TurnEnded.type:
+            self._held = []
+        elif event.type == QueueUpdated.type:
+            self._watch_queue(_queue.decode(event.data))
+        elif event.type == ItemStarted.type and self._is_ours(event):
+            self._inside = True
+            return b"".join(self._held) + frame
+        elif self._held:
+            # A turn of which much was said before our message is one that we were steered into.
+            self._held = [*self._held, frame] if len(self._held) < _HELD else []
+        return b""
+
+    def _is_ours(self, event: _Seen) -> bool:
+        message_id = _item.decode(event.data).item.message_id
+        if message_id is not None and message_id != self._message_id:
+            self._held = []
+        return message_id == self._message_id
+
+    def _watch_queue(self, queue: QueueUpdated) -> None:
+        """A message that left the queue without having been shown was taken back."""
+        waiting = any(message.message_id == self._message_id for message in queue.messages)
+        self.over = self._queued and not waiting
+        self._queued = waiting

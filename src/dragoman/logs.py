@@ -1,0 +1,153 @@
+"""Logging: JSON lines in a bounded file, short lines on stderr, and no secret in either.
+
+What people say to agents is never logged at `info` or above; at `debug` it may be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import sys
+from datetime import UTC, datetime
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+MAX_FILE_BYTES = 5 * 1024 * 1024
+BACKUPS = 3
+MAX_TEXT = 16 * 1024
+MASK = "[redacted]"
+
+_AUTHORIZATION = re.compile(
+    r"""(authorization["']?\s*[:=,]\s*)(?:b?(["']).*?\2|[^\r\n]+)""", re.IGNORECASE
+)
+_BEARER = re.compile(r"\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
+_QUERY = re.compile(r"(token(?:=|%3d))[^&\s\"'#]+", re.IGNORECASE)
+_SECRET_FIELDS = frozenset({"authorization", "token", "cookie", "set_cookie"})
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+
+_secrets: set[str] = set()
+
+
+def redact(secret: str) -> None:
+    """Never let this text into a log, also not in its URL-encoded spelling."""
+    _secrets.update(filter(None, (secret, quote(secret, safe=""))))
+
+
+def redacted(text: str) -> str:
+    """The text without secrets."""
+    # The longest first: a secret that begins with another one must not leave its end behind.
+    for secret in sorted(_secrets, key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    text = _AUTHORIZATION.sub(rf"\1{MASK}", text)
+    text = _BEARER.sub(rf"\1 {MASK}", text)
+    return _QUERY.sub(rf"\1{MASK}", text)
+
+
+def configure(level: str, path: Path | None) -> None:
+    """Log from `level` on into the file, and from warnings on to stderr. Replaces what was set."""
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, _Ours)]:
+        root.removeHandler(handler)
+        handler.close()
+    people = _People(sys.stderr)
+    people.setLevel(logging.WARNING)
+    people.setFormatter(_Line())
+    root.addHandler(people)
+    if path is not None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = _File(path, maxBytes=MAX_FILE_BYTES, backupCount=BACKUPS, encoding="utf-8")
+        file.setFormatter(_Json())
+        root.addHandler(file)
+    wanted = logging.getLevelNamesMapping()[level.upper()]
+    logging.getLogger("dragoman").setLevel(wanted)
+    # At debug, libraries print whole requests: that is theirs to debug, not ours to keep.
+    root.setLevel(max(wanted, logging.INFO))
+
+
+class _Ours(logging.Handler):
+    """What the handlers that `configure` makes have in common."""
+
+    _told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say once that a record was lost; the default would print it, unredacted."""
+        if not self._told:
+            self._told = True
+            # Where stderr is gone as well, nobody is left to be told.
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(f"dragoman: error: a record of {record.name} was not logged\n")
+
+
+class _People(_Ours, logging.StreamHandler[Any]):
+    """Lines for whoever watches stderr."""
+
+
+class _File(_Ours, RotatingFileHandler):
+    """A rotated file that only its owner can read."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.fchmod(descriptor, 0o600)
+        return open(descriptor, "a", encoding="utf-8")
+
+
+class _Json(logging.Formatter):
+    """One JSON object on a line: time, level, logger, message, extra fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        fields: dict[str, Any] = {
+            "time": time.replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            fields["stack"] = record.stack_info
+        for name, value in record.__dict__.items():
+            if name not in _STANDARD and name not in fields:
+                fields[name] = value
+        return json.dumps(_safe(fields))
+
+
+class _Line(logging.Formatter):
+    """What a person needs to know, on one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = f"dragoman: {record.levelname.lower()}: {record.getMessage()}"
+        if record.exc_info and (error := record.exc_info[1]) is not None:
+            text += f" ({type(error).__name__}: {error})"
+        return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], _clip(redacted(text)))
+
+
+def _safe(value: Any) -> Any:
+    """A value that JSON can hold, without secrets and not endless."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case dict():
+            return {
+                _clip(redacted(str(name))): MASK if _is_secret(name) else _safe(each)
+                for name, each in value.items()
+            }
+        case list() | tuple() | set() | frozenset():
+            return [_safe(each) for each in value]
+        case _:
+            return _clip(redacted(str(value)))
+
+
+def _is_secret(name: object) -> bool:
+    return str(name).lower().replace("-", "_") in _SECRET_FIELDS
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text)} characters)"

@@ -1,0 +1,373 @@
+"""The pump of one session: one task owns its agent, its turn, its requests and its queue.
+
+Message → interpreter → committed → effects, strictly in that order. Whatever people want is an
+action in the same task, so nothing is ever decided twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Report, Send
+from dragoman.core.advance import Interpreter
+from dragoman.core.blobs import StoreFile
+from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.restore import restore
+from dragoman.errors import AgentProcessExited, DaemonError, DeadlinePassed, SessionEnded
+from dragoman.runtime import linux
+from dragoman.runtime.agents import Agents
+from dragoman.runtime.journal import Journal
+from dragoman.runtime.process import AgentProcess
+from dragoman.runtime.spec import spec_of, store_file, update_of
+from dragoman.schema.commands import (
+    AnswerPermission,
+    AnswerQuestion,
+    Command,
+    Configure,
+    Interrupt,
+    Prompt,
+)
+from dragoman.schema.events import Draft, QueuedMessage, QueueUpdated, SessionUpdated
+from dragoman.settings import Settings, child_environ
+from dragoman.store import MessageRow, SessionRow, Store
+from dragoman.store.ids import new_id
+from dragoman.wire.jsonl import Oversize
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+INTERRUPT_DEADLINE_S = 5.0
+
+
+class Session:
+    """A session that can be talked to. Public methods may be called from any task."""
+
+    def __init__(
+        self,
+        row: SessionRow,
+        adapter: Adapter,
+        agents: Agents,
+        store: Store,
+        settings: Settings,
+        mark: str,
+    ) -> None:
+        self.id = row.session_id
+        self.state = row.state
+        self._row = row
+        self._adapter = adapter
+        self._agents = agents
+        self._store = store
+        self._settings = settings
+        self._mark = f"{mark}:{row.session_id}"
+        files = Path(settings.data_dir) / "files" / row.session_id
+        self._normalizer = Normalizer(new_id, str(files))
+        self._normalizer.native_session_id = row.state.native_session_id
+        self._normalizer.ended = row.state.ended
+        self._interpreter = Interpreter(
+            adapter.id, adapter.converter(spec_of(row, row.state)), self._normalizer, self.state
+        )
+        self._journal = Journal(store, self.id, self.state, lambda: self._normalizer.quiet)
+        self._process: AgentProcess | None = None
+        self._queue: list[MessageRow] = []
+        self._announced: tuple[str, ...] = ()
+        self._inbox: deque[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]]] = deque()
+        self._news = asyncio.Event()
+        self._look_for_messages = True
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def degraded(self) -> bool:
+        """The store does not take writes."""
+        return self._journal.degraded
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._task = asyncio.create_task(self._run(), name=f"session-{self.id}")
+        self._news.set()
+
+    # --- What people may want ---
+
+    def message_accepted(self) -> None:
+        """A message is in the store; it is delivered when its turn comes."""
+        self._look_for_messages = True
+        self._news.set()
+
+    async def interrupt(self) -> None:
+        """End the turn, not the session."""
+        await self._act(self._interrupt)
+
+    async def configure(self, wanted: Configure, title: str | None) -> None:
+        """Change how the session works."""
+        await self._act(lambda: self._configure(wanted, title))
+
+    async def answer(self, request_id: str, answer: AnswerPermission | AnswerQuestion) -> bool:
+        """Answer a request, named by our id; False: nobody waits for it any more."""
+        return await self._act(lambda: self._answer(request_id, answer))
+
+    async def cancel_message(self, message_id: str) -> None:
+        """Take a waiting message back."""
+        await self._act(lambda: self._cancel(message_id))
+
+    async def terminate(self) -> None:
+        """End the session, its agent, and all that the agent started."""
+        await self._act(self._terminate)
+
+    async def close(self) -> None:
+        """The daemon stops: the turn ends as interrupted, the session does not end."""
+        if self._task is not None and not self._task.done():
+            await self._act(self._suspend)
+            await self._task
+
+    async def _act(self, action: Callable[[], Awaitable[T]]) -> T:
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._inbox.append((action, future))
+        self._news.set()
+        return await future
+
+    # --- The one task ---
+
+    async def _run(self) -> None:
+        while not self._closing:
+            await self._news.wait()
+            self._news.clear()
+            while self._inbox:
+                await self._perform(*self._inbox.popleft())
+            await self._receive()
+            await self._deliver()
+        while self._inbox:
+            self._inbox.popleft()[1].set_exception(SessionEnded(self.id))
+
+    async def _perform(
+        self, action: Callable[[], Awaitable[Any]], future: asyncio.Future[Any]
+    ) -> None:
+        try:
+            result = await action()
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever asked
+            if not future.cancelled():
+                future.set_exception(error)
+        else:
+            if not future.cancelled():
+                future.set_result(result)
+
+    async def _receive(self) -> None:
+        """Take some of what the agent said; the write of it goes on while we look for more."""
+        process = self._process
+        if process is None:
+            return
+        for message in process.take():
+            if isinstance(message, Oversize):
+                self._interpreter.oversize(message.size, message.sha256, message.head)
+            else:
+                self._interpreter.receive(message)
+        await self._carry_out(self._interpreter.take())
+        if self._normalizer.ended:
+            await self._end_process()
+        elif process.drained:
+            self._process = None
+            await self._process_gone(process.exit())
+        elif process.waiting:
+            self._news.set()
+        else:
+            await self._journal.settle()
+
+    async def _process_gone(self, exit: Exit) -> None:
+        await asyncio.to_thread(linux.sweep, self._mark)
+        resumable = self.state.confirmed and "resume" in self._adapter.capabilities.shown
+        self._interpreter.closed(exit, resumable=resumable)
+        await self._carry_out(self._interpreter.take())
+        await self._journal.settle()
+
+    async def _carry_out(self, outputs: Sequence[Output]) -> None:
+        """Write what is to be written, and do what is to be done, in this order."""
+        drafts: list[Draft] = []
+        delivered: list[str] = []
+        for output in outputs:
+            match output:
+                case Draft():
+                    drafts.append(output)
+                case Delivered(message_id=message_id):
+                    delivered.append(message_id)
+                case StoreFile(path=path, data=data):
+                    await asyncio.to_thread(store_file, Path(path), data)
+                case Send(data=data):
+                    await self._journal.write(drafts, delivered=delivered, last=False)
+                    await self._journal.settle()
+                    drafts, delivered = [], []
+                    await self._send(data)
+        await self._journal.write(drafts, delivered=delivered)
+
+    async def _send(self, data: bytes) -> None:
+        if self._process is None:
+            raise AgentProcessExited("the agent's process is not running")
+        await self._process.send(data)
+
+    async def _command(self, command: Command) -> None:
+        for outputs in self._interpreter.command(command):
+            await self._carry_out(outputs)
+        await self._journal.settle()
+
+    # --- Delivering messages ---
+
+    async def _deliver(self) -> None:
+        if self._look_for_messages:
+            self._look_for_messages = False
+            self._queue = await self._store.queued(self.id)
+        if self._queue and self._normalizer.turn_id is None and not self._normalizer.ended:
+            await self._hand_over(self._queue.pop(0))
+        await self._announce_queue()
+
+    async def _hand_over(self, message: MessageRow) -> None:
+        prompt = Prompt(
+            message_id=message.message_id, text=message.text, attachments=message.attachments
+        )
+        try:
+            await self._ensure_process()
+            await self._command(prompt)
+        except DaemonError as error:
+            await self._refused(prompt, error)
+
+    async def _refused(self, prompt: Prompt, error: DaemonError) -> None:
+        """A message that could not be sent still gets its turn, and the turn says why."""
+        code = "stdin_blocked" if isinstance(error, DeadlinePassed) else "launch_failed"
+        self._normalizer.remember(prompt)
+        self._normalizer.apply(Delivered(message_id=prompt.message_id), None)
+        self._normalizer.apply(Report(message=str(error), code=code), None)
+        self._normalizer.apply(EndTurn(outcome="failed"), None)
+        exit = await self._stop_process()
+        if not self.state.confirmed:
+            self._normalizer.never_came_up(str(error), exit)
+        await self._carry_out(self._normalizer.take())
+        await self._journal.settle()
+
+    async def _ensure_process(self) -> None:
+        if self._process is not None:
+            return
+        launch = self._adapter.launch(
+            spec_of(self._row, self.state), self._agents.command(self._adapter)
+        )
+        process = AgentProcess(self._news.set, self._mark, self._settings.max_line_bytes)
+        await process.start(launch, child_environ())
+        self._process = process
+        log.info("agent started", extra={"session": self.id, "pid": process.pid})
+        self._interpreter.opened()
+        await self._carry_out(self._interpreter.take())
+
+    async def _announce_queue(self) -> None:
+        """Show the queue whenever it is not what was shown last."""
+        waiting = tuple(message.message_id for message in self._queue)
+        if waiting != self._announced and not self._normalizer.ended:
+            self._announced = waiting
+            await self._journal.write([self._queue_event(self._queue)])
+            await self._journal.settle()
+
+    def _queue_event(self, queue: Sequence[MessageRow]) -> Draft:
+        messages = tuple(
+            QueuedMessage(message_id=m.message_id, message=m.text, created_at=m.created_at)
+            for m in queue
+        )
+        return Draft(QueueUpdated(messages=messages), "daemon", self.state.native_session_id)
+
+    async def _cancel(self, message_id: str) -> None:
+        self._queue = await self._store.queued(self.id)
+        left = [message for message in self._queue if message.message_id != message_id]
+        await self._journal.cancel(message_id, [self._queue_event(left)])
+        self._queue = left
+        self._announced = tuple(message.message_id for message in left)
+
+    # --- Other actions ---
+
+    async def _interrupt(self) -> None:
+        turn = self._normalizer.turn_id
+        if turn is None or self._process is None:
+            return
+        loop = asyncio.get_running_loop()
+        loop.call_later(INTERRUPT_DEADLINE_S, self._insist, turn)
+        await self._command(Interrupt())
+
+    def _insist(self, turn: str) -> None:
+        """An agent that does not heed an interrupt loses its process."""
+        if self._normalizer.turn_id == turn and not self._closing:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._inbox.append((lambda: self._cut(turn), future))
+            self._news.set()
+
+    async def _cut(self, turn: str) -> None:
+        if self._normalizer.turn_id == turn:
+            await self._stop_process()
+            self._normalizer.interrupted("interrupt")
+            await self._carry_out(self._normalizer.take())
+            await self._journal.settle()
+
+    async def _configure(self, wanted: Configure, title: str | None) -> None:
+        if title is not None:
+            body = SessionUpdated(title=title)
+            await self._journal.write([Draft(body, "daemon", self.state.native_session_id)])
+        if wanted == Configure():
+            await self._journal.settle()
+        elif self._process is not None:
+            await self._command(wanted)
+        else:
+            body = update_of(wanted)
+            await self._journal.write([Draft(body, "daemon", self.state.native_session_id)])
+            await self._journal.settle()
+
+    async def _answer(self, request_id: str, answer: AnswerPermission | AnswerQuestion) -> bool:
+        request = self._normalizer.request(request_id)
+        if request is None:
+            return False
+        await self._command(msgspec.structs.replace(answer, key=request.key))
+        return True
+
+    async def _terminate(self) -> None:
+        if self._normalizer.ended:
+            return
+        await self._stop_process()
+        self._queue = []
+        await self._announce_queue()
+        self._normalizer.terminated()
+        await self._carry_out(self._normalizer.take())
+        await self._journal.settle()
+
+    async def _suspend(self) -> None:
+        self._closing = True
+        await self._stop_process()
+        self._normalizer.interrupted("restart")
+        await self._carry_out(self._normalizer.take())
+        await self._journal.settle()
+
+    async def _stop_process(self) -> Exit | None:
+        """End the process; what it said until then is kept."""
+        process = self._process
+        if process is None:
+            return None
+        await process.end(self._settings.stop_deadline_s)
+        while not process.drained:
+            for message in process.take():
+                if isinstance(message, bytes):
+                    self._interpreter.receive(message)
+        self._process = None
+        exit = process.exit()
+        self._interpreter.closed(exit, resumable=True)
+        return exit
+
+    async def _end_process(self) -> None:
+        """The session has ended by itself: its process goes too."""
+        await self._journal.settle()
+        await self._stop_process()
+        self._normalizer.take()
+
+    async def recover(self) -> None:
+        """Close what the last daemon left open, once. Called before `start`."""
+        if self.state.open_since is not None:
+            for body in await self._store.bodies(self.id, self.state.open_since):
+                restore(self._normalizer, body)
+            self._normalizer.interrupted("restart")
+            await self._carry_out(self._normalizer.take())
+            await self._journal.settle()

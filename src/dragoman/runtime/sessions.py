@@ -1,0 +1,320 @@
+"""All sessions of the daemon: made, found, listed, recovered, and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from dragoman.adapter import Adapter
+from dragoman.core.fold import SessionState
+from dragoman.core.requests import STATUS, masked
+from dragoman.errors import (
+    AlreadyResolved,
+    InvalidRequest,
+    ModeNotSupported,
+    NotFound,
+    SessionEnded,
+    SessionNotFound,
+    StorageFull,
+    Unavailable,
+)
+from dragoman.runtime import linux
+from dragoman.runtime.agents import Agents
+from dragoman.runtime.session import Session
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
+from dragoman.schema.events import (
+    Draft,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    SessionStarted,
+)
+from dragoman.schema.http import (
+    SESSION_ID_PATTERN,
+    CreateSession,
+    Message,
+    PatchSession,
+)
+from dragoman.settings import Settings
+from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store
+from dragoman.store.ids import new_id, now_ms
+
+log = logging.getLogger(__name__)
+_ID = re.compile(SESSION_ID_PATTERN)
+
+
+class Sessions:
+    """The sessions that can be talked to. Reading their history needs only the store."""
+
+    def __init__(self, store: Store, agents: Agents, settings: Settings) -> None:
+        self.store = store
+        self._agents = agents
+        self._settings = settings
+        folder = str(Path(settings.data_dir).resolve())
+        self._mark = hashlib.sha256(folder.encode()).hexdigest()[:16]
+        self._live: dict[str, asyncio.Task[Session]] = {}
+        self._stopping = False
+
+    async def recover(self) -> None:
+        """End what the last daemon's agents left running, and close what it left open, once."""
+        left = await asyncio.to_thread(linux.sweep, f"{self._mark}:")
+        if left:
+            log.warning("ended %d processes that an earlier daemon left", left)
+        for session_id in await self.store.unfinished():
+            await self._open(session_id)
+
+    async def stop(self) -> None:
+        """End all agents, in parallel; turns end as interrupted, sessions go on after a start."""
+        self._stopping = True
+        sessions = await asyncio.gather(*self._live.values(), return_exceptions=True)
+        await asyncio.gather(*(s.close() for s in sessions if isinstance(s, Session)))
+
+    # --- Making and finding ---
+
+    async def create(self, session_id: str, wanted: CreateSession) -> SessionRow:
+        """Make a session; its agent starts with the first message."""
+        if not _ID.match(session_id):
+            raise InvalidRequest(
+                "a session id is 1 to 128 of A-Z a-z 0-9 . _ - and not . or ..", field="sessionId"
+            )
+        adapter = self._agents.adapter(wanted.agent)
+        self._agents.command(adapter)
+        directory = wanted.directory or str(Path.cwd())
+        if not Path(directory).is_absolute():
+            raise InvalidRequest("directory must be an absolute path", field="directory")
+        if not await asyncio.to_thread(Path(directory).is_dir):
+            raise InvalidRequest(f"directory {directory!r} does not exist", field="directory")
+        state = await self._first_state(adapter, wanted)
+        now = now_ms()
+        row = SessionRow(
+            session_id=session_id,
+            create=wanted,
+            directory=directory,
+            state=state,
+            event_count=1,
+            created_at=now,
+            updated_at=now,
+        )
+        await self.store.create(row, [Draft(SessionStarted(metadata=_metadata(row)))])
+        return row
+
+    async def _first_state(self, adapter: Adapter, wanted: CreateSession) -> SessionState:
+        mode = wanted.agent_mode or adapter.modes[0].id
+        _known(adapter, "agentMode", mode, [known.id for known in adapter.modes])
+        permission_mode = wanted.permission_mode or "default"
+        if permission_mode == "plan" and "planMode" not in adapter.capabilities.shown:
+            modes = ["default", "bypass", "acceptEdits"]
+            raise ModeNotSupported(adapter.id, "permissionMode", permission_mode, modes)
+        return SessionState(
+            agent_mode=mode,
+            permission_mode=permission_mode,
+            model=wanted.model,
+            variant=wanted.variant,
+            title=wanted.title,
+            native_session_id=await self._native_to_resume(wanted),
+        )
+
+    async def _native_to_resume(self, wanted: CreateSession) -> str | None:
+        if wanted.resume is None:
+            return None
+        if wanted.resume.native_session_id is not None:
+            return wanted.resume.native_session_id
+        if wanted.resume.session_id is None:
+            raise InvalidRequest("resume needs sessionId or nativeSessionId", field="resume")
+        row = await self.row(wanted.resume.session_id)
+        if row.create.agent != wanted.agent:
+            raise InvalidRequest(
+                f"session {row.session_id!r} is one of agent {row.create.agent!r}", field="resume"
+            )
+        if row.state.native_session_id is None:
+            raise InvalidRequest(
+                f"session {row.session_id!r} has nothing to resume: its agent never started",
+                field="resume",
+            )
+        return row.state.native_session_id
+
+    async def row(self, session_id: str) -> SessionRow:
+        """A session as it is kept. Raise SessionNotFound."""
+        row = await self.store.session(session_id)
+        if row is None:
+            raise SessionNotFound(session_id)
+        return row
+
+    async def _open(self, session_id: str) -> Session:
+        """The live session, started where it is not; one for one id."""
+        if self._stopping:
+            raise Unavailable("the daemon is stopping")
+        task = self._live.get(session_id)
+        if task is None or (task.done() and task.exception() is not None):
+            task = self._live[session_id] = asyncio.create_task(self._start(session_id))
+        return await asyncio.shield(task)
+
+    async def _start(self, session_id: str) -> Session:
+        row = await self.row(session_id)
+        await self.store.watch(session_id)
+        adapter = self._agents.adapter(row.create.agent)
+        session = Session(row, adapter, self._agents, self.store, self._settings, self._mark)
+        await session.recover()
+        session.start()
+        return session
+
+    async def _running(self, session_id: str) -> Session:
+        session = await self._open(session_id)
+        if session.state.ended:
+            raise SessionEnded(session_id)
+        return session
+
+    # --- What people may want ---
+
+    async def send(self, session_id: str, message: Message, key: str | None) -> Receipt:
+        """Accept a message, durably; the same key never sends twice."""
+        session = await self._open(session_id)
+        if session.degraded:
+            raise StorageFull("the store cannot write at the moment; nothing was accepted")
+        row = MessageRow(
+            message_id=new_id("msg"),
+            text=message.message,
+            attachments=message.attachments,
+            created_at=now_ms(),
+            key=key,
+        )
+        receipt = await self.store.accept(session_id, row)
+        session.message_accepted()
+        return receipt
+
+    async def cancel_message(self, session_id: str, message_id: str) -> None:
+        """Take a waiting message back."""
+        session = await self._open(session_id)
+        await session.cancel_message(message_id)
+
+    async def interrupt(self, session_id: str) -> None:
+        """End the turn, not the session."""
+        session = await self._running(session_id)
+        await session.interrupt()
+
+    async def patch(self, session_id: str, wanted: PatchSession) -> SessionRow:
+        """Change a session's title, or how it works."""
+        session = await self._open(session_id)
+        adapter = self._agents.adapter((await self.row(session_id)).create.agent)
+        if wanted.agent_mode is not None:
+            known = [mode.id for mode in adapter.modes]
+            _known(adapter, "agentMode", wanted.agent_mode, known)
+        change = Configure(
+            model=wanted.model,
+            variant=wanted.variant,
+            mode=wanted.agent_mode,
+            permission_mode=wanted.permission_mode,
+        )
+        if session.state.ended:
+            raise SessionEnded(session_id)
+        await session.configure(change, wanted.title)
+        return await self.row(session_id)
+
+    async def terminate(self, session_id: str) -> None:
+        """End a session; again, where it has ended."""
+        session = await self._open(session_id)
+        await session.terminate()
+
+    async def delete(self, session_id: str) -> None:
+        """End a session and forget it."""
+        session = await self._open(session_id)
+        await session.terminate()
+        await session.close()
+        self._live.pop(session_id, None)
+        await self.store.delete(session_id)
+        files = Path(self._settings.data_dir) / "files" / session_id
+        await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)
+
+    # --- Requests to people ---
+
+    async def answer_permission(
+        self, session_id: str, request_id: str, answer: AnswerPermission
+    ) -> None:
+        """Answer a permission: the first answer wins, the same again is fine."""
+        row = await self._request(session_id, request_id, "permission")
+        if isinstance(row.body, PermissionRequested):
+            session = await self._open(session_id)
+            if await session.answer(request_id, answer):
+                return
+            row = await self._request(session_id, request_id, "permission")
+        assert isinstance(row.body, PermissionResolved)
+        await self._same_or_conflict(session_id, row, row.body.status == STATUS[answer.reply])
+
+    async def answer_question(
+        self, session_id: str, request_id: str, answer: AnswerQuestion
+    ) -> None:
+        """Answer or reject a question: the first answer wins, the same again is fine."""
+        row = await self._request(session_id, request_id, "question")
+        if isinstance(row.body, QuestionRequested):
+            _one_list_each(row.body, answer)
+            session = await self._open(session_id)
+            if await session.answer(request_id, answer):
+                return
+            row = await self._request(session_id, request_id, "question")
+        body = row.body
+        assert isinstance(body, QuestionResolved)
+        if answer.answers is None:
+            same = body.status == "rejected"
+        else:
+            asked = QuestionRequested(
+                question_id=body.question_id,
+                prompt=body.prompt,
+                options=body.options,
+                questions=body.questions,
+            )
+            same = body.status == "answered" and body.answers == masked(asked, answer.answers)
+        await self._same_or_conflict(session_id, row, same)
+
+    async def _request(self, session_id: str, request_id: str, kind: str) -> RequestRow:
+        row = await self.store.request(session_id, request_id)
+        if row is None or row.kind != kind:
+            await self.row(session_id)
+            raise NotFound(f"there is no {kind} {request_id!r} in session {session_id!r}")
+        return row
+
+    async def _same_or_conflict(self, session_id: str, row: RequestRow, same: bool) -> None:
+        if (await self.row(session_id)).state.ended:
+            raise SessionEnded(session_id)
+        if not same:
+            raise AlreadyResolved(row.request_id, _winner(row))
+
+
+def _winner(row: RequestRow) -> dict[str, object]:
+    body = msgspec.to_builtins(row.body)
+    wanted = ("status", "response", "answers", "approver")
+    winner = {name: body[name] for name in wanted if body.get(name) is not None}
+    reason = (body.get("metadata") or {}).get("reason")
+    return {**winner, "reason": reason} if reason else winner
+
+
+def _one_list_each(asked: QuestionRequested, answer: AnswerQuestion) -> None:
+    expected = len(asked.questions or ()) or 1
+    if answer.answers is not None and len(answer.answers) != expected:
+        raise InvalidRequest(
+            f"answers needs one list for each of the {expected} questions", field="answers"
+        )
+
+
+def _known(adapter: Adapter, field: str, value: str, known: list[str]) -> None:
+    if value not in known:
+        raise ModeNotSupported(adapter.id, field, value, known)
+
+
+def _metadata(row: SessionRow) -> dict[str, object]:
+    create, state = row.create, row.state
+    return {
+        "agent": create.agent,
+        "agentVersion": create.agent_version,
+        "agentMode": state.agent_mode,
+        "permissionMode": state.permission_mode,
+        "model": state.model,
+        "variant": state.variant,
+        "directory": row.directory,
+    }

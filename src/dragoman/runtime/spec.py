@@ -1,0 +1,54 @@
+"""What a session's row says, as an adapter wants to hear it; and the files beside the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import Spec
+from dragoman.core.fold import SessionState
+from dragoman.schema.commands import Configure
+from dragoman.schema.events import SessionUpdated
+from dragoman.store import SessionRow
+
+
+def spec_of(row: SessionRow, state: SessionState) -> Spec:
+    """How the session was created, with what has changed since."""
+    create = row.create
+    return Spec(
+        session_id=row.session_id,
+        agent=create.agent,
+        agent_mode=state.agent_mode,
+        permission_mode=state.permission_mode,
+        directory=row.directory,
+        model=state.model,
+        variant=state.variant,
+        agent_version=create.agent_version,
+        env=create.env or {},
+        mcp=_plain(create.mcp),
+        skills=_plain(create.skills),
+        native_session_id=state.native_session_id,
+        # Once the agent confirmed an id of its own, the fork has happened.
+        fork=bool(create.resume and create.resume.fork and not state.confirmed),
+    )
+
+
+def _plain(config: Any) -> Any:
+    return {} if config is None else msgspec.to_builtins(config)
+
+
+def update_of(wanted: Configure) -> SessionUpdated:
+    """The event that a change makes while no agent runs."""
+    changes = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value}
+    return SessionUpdated(**changes)
+
+
+def store_file(path: Path, data: bytes) -> None:
+    """Write a file under its final name only when it is whole."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_bytes(data)
+        partial.replace(path)

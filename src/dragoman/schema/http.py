@@ -1,0 +1,357 @@
+"""Bodies, queries and problems of the HTTP contract: camelCase, unlike events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from dragoman.schema.commands import Attachment, PermissionMode, PermissionReply
+from dragoman.schema.events import (
+    Outcome,
+    PermissionRequested,
+    QuestionRequested,
+    Usage,
+)
+
+SESSION_ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"
+SessionId = Annotated[str, Meta(pattern=SESSION_ID_PATTERN)]
+SessionStatus = Literal["idle", "running", "waiting", "ended"]
+EnvName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
+
+
+class Http(Struct, kw_only=True, rename="camel", omit_defaults=True, frozen=True):
+    """Base of requests and responses."""
+
+
+class Health(Http, frozen=True, kw_only=True, omit_defaults=False):
+    """Liveness, nothing else."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Problem(Http, frozen=True, kw_only=True):
+    """An error document (`application/problem+json`)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str | None = None
+    instance: str | None = None
+    agent: str | None = None
+    session_id: str | None = None
+    details: dict[str, Any] | None = None
+
+
+# --- Agents ---
+
+
+class FeatureSupport(Struct, frozen=True, kw_only=True):
+    """Whether the agent has a feature, and whether the stream shows it."""
+
+    native: bool
+    shown: bool
+
+
+class AgentCapabilities(Http, frozen=True, kw_only=True, omit_defaults=False):
+    """What appears in the stream of this agent."""
+
+    plan_mode: bool
+    permissions: bool
+    questions: bool
+    tool_calls: bool
+    tool_results: bool
+    text_messages: bool
+    images: bool
+    file_attachments: bool
+    session_lifecycle: bool
+    error_events: bool
+    reasoning: bool
+    status: bool
+    command_execution: bool
+    file_changes: bool
+    mcp_tools: bool
+    streaming_deltas: bool
+    item_started: bool
+    shared_process: bool
+    variants: bool
+    subagents: bool
+    usage: bool
+    resume: bool
+    interrupt: bool
+    steer: bool
+    fork: bool
+    stability: Literal["stable", "experimental"]
+    features: dict[str, FeatureSupport]
+
+
+class ServerStatus(Http, frozen=True, kw_only=True):
+    """The state of a process that many sessions share."""
+
+    status: Literal["running", "stopped", "error"]
+    base_url: str | None = None
+    uptime_ms: int | None = None
+    restart_count: int
+    last_error: str | None = None
+
+
+class AgentInfo(Http, frozen=True, kw_only=True):
+    """An agent, as this machine has it."""
+
+    id: str
+    name: str
+    installed: bool
+    credentials_available: bool
+    version: str | None = None
+    path: str | None = None
+    capabilities: AgentCapabilities
+    server_status: ServerStatus | None = None
+
+
+class AgentList(Http, frozen=True, kw_only=True):
+    """All agents."""
+
+    agents: tuple[AgentInfo, ...]
+
+
+class ModeInfo(Http, frozen=True, kw_only=True):
+    """One of an agent's modes."""
+
+    id: str
+    name: str
+    description: str
+
+
+class ModeList(Http, frozen=True, kw_only=True):
+    """An agent's modes."""
+
+    modes: tuple[ModeInfo, ...]
+
+
+class ModelInfo(Http, frozen=True, kw_only=True):
+    """One of an agent's models."""
+
+    id: str
+    name: str | None = None
+    variants: tuple[str, ...] | None = None
+    default_variant: str | None = None
+
+
+class ModelList(Http, frozen=True, kw_only=True):
+    """An agent's models."""
+
+    models: tuple[ModelInfo, ...]
+    default_model: str | None = None
+
+
+# --- Sessions ---
+
+
+class McpOAuth(Http, frozen=True, kw_only=True):
+    """OAuth towards a remote MCP server."""
+
+    client_id: str | None = None
+    client_secret: str | None = None
+    scope: str | None = None
+
+
+class McpServer(Http, frozen=True, kw_only=True):
+    """An MCP server: a local command, or a remote address."""
+
+    type: Literal["local", "stdio", "remote", "http"]
+    command: str | tuple[str, ...] | None = None
+    args: tuple[str, ...] | None = None
+    env: dict[str, str] | None = None
+    environment: dict[str, str] | None = None
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] | None = None
+    bearer_token_env_var: str | None = None
+    env_headers: dict[str, str] | None = None
+    oauth: McpOAuth | bool | None = None
+    transport: Literal["http", "sse"] | None = None
+    enabled: bool | None = None
+    timeout_ms: Annotated[int, Meta(ge=0)] | None = None
+    timeout: Annotated[int, Meta(ge=0)] | None = None
+
+
+class SkillSource(Http, frozen=True, kw_only=True):
+    """Where skills come from."""
+
+    type: Literal["github", "git", "local"]
+    source: str
+    skills: tuple[str, ...] | None = None
+    ref: str | None = None
+    subpath: str | None = None
+
+
+class Skills(Http, frozen=True, kw_only=True):
+    """The skills of a session."""
+
+    sources: tuple[SkillSource, ...]
+
+
+class Resume(Http, frozen=True, kw_only=True):
+    """Go on where another session, ours or the agent's own, stopped."""
+
+    session_id: str | None = None
+    native_session_id: NoNul | None = None
+    fork: bool = False
+
+
+class CreateSession(Http, frozen=True, kw_only=True):
+    """What a session shall be."""
+
+    agent: str
+    agent_mode: str | None = None
+    permission_mode: PermissionMode | None = None
+    model: NoNul | None = None
+    variant: NoNul | None = None
+    agent_version: NoNul | None = None
+    directory: NoNul | None = None
+    """The agent's working directory, absolute; the daemon's own by default."""
+    title: str | None = None
+    env: dict[EnvName, NoNul] | None = None
+    """Added to the agent's environment, never returned."""
+    mcp: dict[str, McpServer] | None = None
+    skills: Skills | None = None
+    resume: Resume | None = None
+
+
+class Created(Http, frozen=True, kw_only=True):
+    """The session exists. Its agent starts with the first message."""
+
+    session_id: str
+    healthy: bool
+    native_session_id: str | None = None
+
+
+class SessionInfo(Http, frozen=True, kw_only=True):
+    """A session, as listed."""
+
+    session_id: str
+    agent: str
+    agent_mode: str
+    permission_mode: str
+    model: str | None = None
+    variant: str | None = None
+    native_session_id: str | None = None
+    ended: bool
+    event_count: int
+    created_at: int
+    """Milliseconds since the epoch, like `updatedAt`."""
+    updated_at: int
+    directory: str | None = None
+    title: str | None = None
+    mcp: dict[str, McpServer] | None = None
+    skills: Skills | None = None
+    status: SessionStatus
+    last_outcome: Outcome | UnsetType | None = UNSET
+    pending_count: int
+    """Messages that wait, and permissions and questions that nobody answered yet."""
+    usage: Usage | UnsetType = UNSET
+    """The sum of all turns."""
+
+
+class SessionList(Http, frozen=True, kw_only=True):
+    """Sessions, newest first; `nextCursor` where there are more."""
+
+    sessions: tuple[SessionInfo, ...]
+    next_cursor: str | None = None
+
+
+class SessionQuery(Http, frozen=True, kw_only=True):
+    """Which sessions to list; all unless `limit` is given."""
+
+    agent: str | None = None
+    status: SessionStatus | None = None
+    q: str | None = None
+    """A part of the id or title, in any case."""
+    limit: Annotated[int, Meta(ge=1, le=10000)] | None = None
+    cursor: str | None = None
+
+
+class PatchSession(Http, frozen=True, kw_only=True):
+    """What to change; what is absent stays."""
+
+    title: str | None = None
+    model: NoNul | None = None
+    variant: NoNul | None = None
+    agent_mode: str | None = None
+    permission_mode: PermissionMode | None = None
+
+
+# --- Messages and events ---
+
+
+class Message(Http, frozen=True, kw_only=True):
+    """A person's message."""
+
+    message: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+class EventQuery(Http, frozen=True, kw_only=True):
+    """Which events of a session: those with `sequence > offset`."""
+
+    offset: Annotated[int, Meta(ge=0)] = 0
+    limit: Annotated[int, Meta(ge=1, le=10000)] = 1000
+    include_raw: bool = False
+
+
+class StreamQuery(Http, frozen=True, kw_only=True):
+    """Where a stream begins: after `offset`."""
+
+    offset: Annotated[int, Meta(ge=0)] = 0
+    include_raw: bool = False
+
+
+class TurnStreamQuery(Http, frozen=True, kw_only=True):
+    """What the stream of a turn holds."""
+
+    include_raw: bool = False
+
+
+class EventPage(Http, frozen=True, kw_only=True):
+    """A page of events; `hasMore` where it is not the end."""
+
+    events: tuple[Any, ...]
+    has_more: bool
+
+
+class PendingMessage(Http, frozen=True, kw_only=True):
+    """A message that waits for its turn."""
+
+    message_id: str
+    message: str
+    created_at: int
+
+
+class Pending(Http, frozen=True, kw_only=True, omit_defaults=False):
+    """What waits: messages for the agent, requests for people."""
+
+    messages: tuple[PendingMessage, ...]
+    permissions: tuple[PermissionRequested, ...]
+    questions: tuple[QuestionRequested, ...]
+
+
+class ReplyPermission(Http, frozen=True, kw_only=True):
+    """A person's answer to a permission request."""
+
+    reply: PermissionReply
+    message: str | None = None
+    """Told to the agent with a rejection."""
+    updated_input: Any | None = None
+
+
+class ReplyQuestion(Http, frozen=True, kw_only=True):
+    """A person's answers, one list for each question."""
+
+    answers: tuple[tuple[str, ...], ...]
+
+
+def to_json(body: Struct) -> bytes:
+    """Encode a response."""
+    return msgspec.json.encode(body)

@@ -1,0 +1,143 @@
+"""Settings: one frozen struct from flags, then `DRAGOMAN_*` variables, then a TOML file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dragoman.errors import StartRefused
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class AgentSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set for one agent."""
+
+    command: str | None = None
+    """Replaces the agent's executable; split like a shell does."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be set. The docstring of a field is its documentation."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on."""
+    port: Annotated[int, Meta(ge=0, le=65535)] = 2468
+    """The port to listen on; 0 takes a free one."""
+    data_dir: str = ""
+    """Where everything is kept; `$XDG_DATA_HOME/dragoman` by default."""
+    token: str | None = None
+    """The token that opens the API. Visible in `ps` as a flag: prefer `token_file`."""
+    token_file: str | None = None
+    """A file that holds the token; made on first start, `token` in the data folder by default."""
+    no_token: bool = False
+    """Serve without a token; only on loopback."""
+    allow_host: tuple[str, ...] = ()
+    """Further `Host` headers to accept, `NAME[:PORT]`; `*` accepts all."""
+    cors_allow_origin: tuple[str, ...] = ()
+    """Web origins whose pages may call the API."""
+    log_level: LogLevel = "info"
+    """How much is logged; a prompt appears at `debug` only."""
+    synchronous: Literal["normal", "full"] = "normal"
+    """What a commit survives: `normal` the daemon's death, `full` also a power cut."""
+    max_body_bytes: Annotated[int, Meta(ge=1024)] = 10 * 1024 * 1024
+    """The largest request body."""
+    max_line_bytes: Annotated[int, Meta(ge=1024)] = 16 * 1024 * 1024
+    """The largest message of an agent that is decoded; a larger one is hashed and dropped."""
+    heartbeat_s: Annotated[float, Meta(gt=0)] = 10.0
+    """A silent stream gets a comment this often, in seconds."""
+    stalled_reader_s: Annotated[float, Meta(gt=0)] = 60.0
+    """A reader that takes no byte for so long is disconnected; it resumes from the store."""
+    stop_deadline_s: Annotated[float, Meta(gt=0)] = 3.0
+    """How long an agent's process may take to end before it is killed, in seconds."""
+    agents: dict[str, AgentSettings] = {}
+    """One table for each agent, `[agents.<id>]`."""
+
+
+_LISTS = {"allow_host", "cors_allow_origin"}
+_NOT_SETTINGS = {"DRAGOMAN_CONFIG"}
+
+
+def load(
+    flags: Mapping[str, Any], environ: Mapping[str, str], config: str | None = None
+) -> Settings:
+    """Merge flags over variables over the file. Raise StartRefused where a value is wrong."""
+    merged: dict[str, Any] = _from_file(config or environ.get("DRAGOMAN_CONFIG"), environ)
+    _overlay(merged, _from_environ(environ))
+    _overlay(merged, {name: value for name, value in flags.items() if value not in (None, (), [])})
+    if not merged.get("data_dir"):
+        merged["data_dir"] = str(default_data_dir(environ))
+    merged["data_dir"] = str(Path(merged["data_dir"]).expanduser().absolute())
+    try:
+        settings = msgspec.convert(merged, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise StartRefused(f"a setting is wrong: {error}") from None
+    if settings.no_token and settings.host not in LOOPBACK:
+        raise StartRefused(
+            f"--no-token is refused on {settings.host}: anyone who reaches this port could run "
+            "code as you; drop --no-token, or bind to 127.0.0.1"
+        )
+    return settings
+
+
+def default_data_dir(environ: Mapping[str, str]) -> Path:
+    """Where the data lies unless it is set."""
+    home = Path(environ.get("HOME") or Path.home())
+    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "dragoman"
+
+
+def default_config(environ: Mapping[str, str]) -> Path:
+    """The settings file that is read if it exists."""
+    home = Path(environ.get("HOME") or Path.home())
+    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "dragoman" / "config.toml"
+
+
+def _from_file(config: str | None, environ: Mapping[str, str]) -> dict[str, Any]:
+    path = Path(config) if config else default_config(environ)
+    if not config and not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise StartRefused(f"cannot read the settings file {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StartRefused(f"{path} is not valid TOML: {error}") from None
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    agents: dict[str, dict[str, str]] = {}
+    for name, value in environ.items():
+        if not name.startswith("DRAGOMAN_") or name in _NOT_SETTINGS:
+            continue
+        field = name.removeprefix("DRAGOMAN_").lower()
+        if field.endswith("_command"):
+            agents[field.removesuffix("_command")] = {"command": value}
+        elif field in Settings.__struct_fields__ and field != "agents":
+            found[field] = [part for part in value.split(",") if part] if field in _LISTS else value
+    if agents:
+        found["agents"] = agents
+    return found
+
+
+def _overlay(below: dict[str, Any], above: Mapping[str, Any]) -> None:
+    for name, value in above.items():
+        if name == "agents":
+            tables = below.setdefault("agents", {})
+            for agent, table in value.items():
+                tables[agent] = {**tables.get(agent, {}), **table}
+        else:
+            below[name] = value
+
+
+def child_environ(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment agents inherit: the daemon's, minus everything that is Dragoman's."""
+    source = os.environ if environ is None else environ
+    return {name: value for name, value in source.items() if not name.startswith("DRAGOMAN_")}

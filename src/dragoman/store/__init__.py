@@ -1,0 +1,30 @@
+"""History: sessions, events, messages and requests, kept so that no crash can take them back.
+
+Nothing outside this room knows that it is SQLite. `open_store` gives a `Store`.
+"""
+
+from dragoman.store.base import (
+    Batch,
+    MessageRow,
+    Page,
+    Receipt,
+    RequestRow,
+    SessionFilter,
+    SessionRow,
+    Store,
+)
+from dragoman.store.check import check
+from dragoman.store.sqlite import open_store
+
+__all__ = [
+    "Batch",
+    "MessageRow",
+    "Page",
+    "Receipt",
+    "RequestRow",
+    "SessionFilter",
+    "SessionRow",
+    "Store",
+    "check",
+    "open_store",
+]

@@ -1,0 +1,164 @@
+"""The store as the rest of the house sees it: records, and the protocol of an implementation."""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import AsyncGenerator, Sequence
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from dragoman.core.fold import SessionState
+from dragoman.schema.commands import Attachment
+from dragoman.schema.events import Body, Draft
+from dragoman.schema.http import CreateSession, SessionStatus
+
+MessageState = Literal["queued", "delivered", "cancelled"]
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """A session as it is kept."""
+
+    session_id: str
+    create: CreateSession
+    directory: str
+    state: SessionState
+    event_count: int
+    created_at: int
+    updated_at: int
+    queued: int = 0
+    position: int = 0
+    """Where it stands in the order of creation."""
+
+
+class SessionFilter(Struct, frozen=True, kw_only=True):
+    """Which sessions to list, newest first."""
+
+    agent: str | None = None
+    status: SessionStatus | None = None
+    text: str | None = None
+    before: int | None = None
+    limit: int | None = None
+
+
+class MessageRow(Struct, frozen=True, kw_only=True):
+    """A person's message, accepted."""
+
+    message_id: str
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    created_at: int
+    key: str | None = None
+    """The idempotency key it came with."""
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """What accepting a message came to."""
+
+    message_id: str
+    fresh: bool
+    """False: the key was there before, and nothing was stored again."""
+
+
+class RequestRow(Struct, frozen=True, kw_only=True):
+    """A permission or question, as it stands now."""
+
+    request_id: str
+    kind: Literal["permission", "question"]
+    body: Body
+    """`*.requested` while it is open, then `*.resolved`."""
+
+
+class Page(Struct, frozen=True):
+    """Events, joined by commas, as they are stored."""
+
+    events: bytes
+    last: int
+    """The sequence of the last one."""
+    has_more: bool
+
+
+class Batch(Struct, frozen=True):
+    """Events as SSE frames, ready to be sent; no frames: nothing new for a while."""
+
+    frames: bytes
+    last: int
+
+
+class Store(Protocol):
+    """History. What `append` returned from is there after any crash.
+
+    The log is here too: `append` stamps, encodes once, commits, and then rings; a reader is a
+    position, and re-reads. An implementation never shows what is not committed.
+    """
+
+    async def create(self, row: SessionRow, drafts: Sequence[Draft]) -> None:
+        """Keep a new session. Raise SessionExists where the id was ever used."""
+
+    async def session(self, session_id: str) -> SessionRow | None:
+        """One session, None if there is none."""
+
+    async def sessions(self, which: SessionFilter) -> list[SessionRow]:
+        """Sessions, newest first."""
+
+    async def unfinished(self) -> list[str]:
+        """Sessions in which something is open, or a message waits."""
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session, but not its id."""
+
+    async def watch(self, session_id: str) -> None:
+        """Make a session ready for `append`."""
+
+    def unwatch(self, session_id: str) -> None:
+        """The session takes no more events for now."""
+
+    def append(
+        self,
+        session_id: str,
+        drafts: Sequence[Draft],
+        *,
+        state: SessionState | None = None,
+        delivered: Sequence[str] = (),
+        cancelled: str | None = None,
+    ) -> Future[int]:
+        """Store events, and what changes with them; resolves, committed, to the last sequence.
+
+        Raise, through the future, StorageFull; nothing of it is stored then.
+        """
+
+    def sequence(self, session_id: str) -> int:
+        """The last sequence given out in a session that is being watched."""
+
+    async def read(self, session_id: str, after: int, limit: int, *, raw: bool) -> Page:
+        """A page of events; large events make it shorter than `limit`."""
+
+    async def position(self, session_id: str) -> tuple[int, bool]:
+        """The last committed sequence, and whether the session has ended."""
+
+    def end_followers(self) -> None:
+        """Let go of every reader that has seen all there is."""
+
+    def ring_all(self) -> None:
+        """Wake every reader, so that silent streams can show that they live."""
+
+    def follow(self, session_id: str, after: int, *, raw: bool) -> AsyncGenerator[Batch]:
+        """Everything after a sequence, then whatever comes, until the session has ended.
+
+        A batch without frames: the bell rang for nothing, a moment to show that we live.
+        """
+
+    async def bodies(self, session_id: str, after: int) -> list[Body]:
+        """The bodies of all events after a sequence, in order."""
+
+    async def accept(self, session_id: str, message: MessageRow) -> Receipt:
+        """Keep a message, once for its key. Raise KeyReused, SessionEnded."""
+
+    async def queued(self, session_id: str) -> list[MessageRow]:
+        """The messages that wait, in order."""
+
+    async def request(self, session_id: str, request_id: str) -> RequestRow | None:
+        """A permission or question of this session."""
+
+    async def close(self) -> None:
+        """Finish what is being written, and let go."""

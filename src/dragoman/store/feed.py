@@ -1,0 +1,67 @@
+"""A session's end of the log in memory: a bell, and a short tail that all live readers share."""
+
+from __future__ import annotations
+
+import asyncio
+
+from dragoman.store.base import Batch
+from dragoman.store.reader import MAX_BATCH_BYTES
+
+MAX_TAIL_BYTES = 4 << 20
+
+
+class Feed:
+    """What is committed, and where the next event goes. Readers keep only their position."""
+
+    def __init__(self, session_id: str, session: int, committed: int, ended: bool) -> None:
+        self.session_id = session_id
+        self.session = session
+        self.committed = committed
+        self.assigned = committed
+        self.outstanding = 0
+        self.ended = ended
+        self.deleted = False
+        self.readers = 0
+        self.bell = asyncio.Event()
+        self._tail: dict[int, Batch] = {}
+        """First sequence → batch, in order: whoever stands before it walks on from there."""
+        self._tail_bytes = 0
+        self._joined: tuple[int, Batch] | None = None
+
+    def publish(self, frames: list[bytes], last: int, ended: bool) -> None:
+        """These events are committed: keep them for who reads live, and ring."""
+        first, self.committed = self.committed + 1, last
+        self.ended = self.ended or ended
+        if self.readers:
+            batch = self._tail[first] = Batch(b"".join(frames), last)
+            self._tail_bytes += len(batch.frames)
+            while self._tail_bytes > MAX_TAIL_BYTES:
+                self._tail_bytes -= len(self._tail.pop(next(iter(self._tail))).frames)
+        elif self._tail:
+            self._tail.clear()
+            self._tail_bytes = 0
+        self._joined = None
+        self.ring()
+
+    def ring(self) -> None:
+        """Wake all readers; the ring carries nothing."""
+        self.bell.set()
+        self.bell.clear()
+
+    def after(self, position: int) -> Batch | None:
+        """What follows a position, if it is still in memory; readers there share one object."""
+        batch = self._tail.get(position + 1)
+        if batch is None:
+            return None
+        if self._joined is not None and self._joined[0] == position:
+            return self._joined[1]
+        parts, size = [batch.frames], len(batch.frames)
+        while (following := self._tail.get(batch.last + 1)) is not None:
+            size += len(following.frames)
+            if size > MAX_BATCH_BYTES:
+                break
+            parts.append(following.frames)
+            batch = following
+        joined = Batch(b"".join(parts), batch.last)
+        self._joined = (position, joined)
+        return joined

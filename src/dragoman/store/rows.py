@@ -1,0 +1,298 @@
+"""Statements: how records become rows. Runs in the writer's thread."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.core.fold import SessionState
+from dragoman.errors import Conflict, KeyReused, NotFound, SessionEnded, SessionExists, StorageFull
+from dragoman.schema.commands import Attachment
+from dragoman.schema.events import (
+    Body,
+    Draft,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    decode_body,
+)
+from dragoman.schema.http import CreateSession
+from dragoman.store.base import (
+    MessageRow,
+    MessageState,
+    Receipt,
+    RequestRow,
+    SessionFilter,
+    SessionRow,
+)
+
+EventRow = tuple[int, int, int, int | None, bytes, bytes | None]
+"""session, sequence, crc, raw_at, line, raw."""
+
+Snapshot = tuple[bytes, str, str | None, bool]
+"""state, status, title, unfinished."""
+
+_REQUESTS = (PermissionRequested, QuestionRequested)
+_RESOLUTIONS = (PermissionResolved, QuestionResolved)
+_spec = msgspec.json.Decoder(CreateSession)
+_state = msgspec.json.Decoder(SessionState)
+encode = msgspec.json.Encoder().encode
+
+
+class StoredMessage(Struct, frozen=True, kw_only=True):
+    """What a message's row holds as JSON."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    created_at: int
+
+
+def snapshot_of(state: SessionState) -> Snapshot:
+    """A session's state as it is now."""
+    return encode(state), state.status, state.title, state.open_since is not None
+
+
+# --- Events ---
+
+_SIZES = (256, 32, 4, 1)
+_INSERTS = {
+    size: "INSERT INTO events (session, sequence, crc, raw_at, line, raw) VALUES "
+    + ",".join(["(?,?,?,?,?,?)"] * size)
+    for size in _SIZES
+}
+
+
+def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow]) -> None:
+    """Insert events, many in one statement: SQLite works on without the interpreter's lock."""
+    at = 0
+    for size in _SIZES:
+        while len(rows) - at >= size:
+            flat: list[Any] = []
+            for row in rows[at : at + size]:
+                flat += row
+            db.execute(_INSERTS[size], flat)
+            at += size
+
+
+def advance_session(
+    db: sqlite3.Connection,
+    session: int,
+    expected: int,
+    count: int,
+    now: int,
+    snapshot: Snapshot | None,
+) -> None:
+    """Move a session on. Raise where the events before these are not committed."""
+    if snapshot is None:
+        done = db.execute(
+            "UPDATE sessions SET event_count = ?, updated_at = max(updated_at, ?) "
+            "WHERE n = ? AND event_count = ? AND NOT deleted",
+            (count, now, session, expected),
+        )
+    else:
+        done = db.execute(
+            "UPDATE sessions SET event_count = ?, updated_at = max(updated_at, ?), state = ?, "
+            "status = ?, title = ?, unfinished = ? "
+            "WHERE n = ? AND event_count = ? AND NOT deleted",
+            (count, now, *snapshot, session, expected),
+        )
+    if done.rowcount != 1:
+        raise StorageFull("an earlier write of this session failed")
+    if snapshot is not None and snapshot[1] == "ended":
+        db.execute(
+            "UPDATE messages SET state = 'cancelled' WHERE session = ? AND state = 'queued'",
+            (session,),
+        )
+
+
+def note_requests(db: sqlite3.Connection, session: int, drafts: Sequence[Draft]) -> None:
+    """Keep permissions and questions beside the events that they came with."""
+    for draft in drafts:
+        body = draft.body
+        if isinstance(body, _REQUESTS + _RESOLUTIONS):
+            request_id = (
+                body.permission_id
+                if isinstance(body, PermissionRequested | PermissionResolved)
+                else body.question_id
+            )
+            db.execute(
+                "INSERT INTO requests (request_id, session, type, body) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (request_id) DO UPDATE SET type = excluded.type, "
+                "body = excluded.body",
+                (request_id, session, body.type, encode(body)),
+            )
+
+
+def request(db: sqlite3.Connection, session_id: str, request_id: str) -> RequestRow | None:
+    """A permission or question of this session."""
+    found = db.execute(
+        "SELECT r.type, r.body FROM requests r JOIN sessions s ON s.n = r.session "
+        "WHERE r.request_id = ? AND s.session_id = ?",
+        (request_id, session_id),
+    ).fetchone()
+    if found is None:
+        return None
+    kind = "permission" if found[0].startswith("permission.") else "question"
+    body: Body = decode_body(found[0], found[1])
+    return RequestRow(request_id=request_id, kind=kind, body=body)  # type: ignore[arg-type]
+
+
+# --- Sessions ---
+
+_COLUMNS = (
+    "s.session_id, s.spec, s.directory, s.state, s.event_count, s.created_at, s.updated_at, s.n, "
+    "(SELECT count(*) FROM messages m WHERE m.session = s.n AND m.state = 'queued')"
+)
+
+
+def insert_session(db: sqlite3.Connection, row: SessionRow) -> int:
+    """Keep a new session; its number."""
+    taken = db.execute("SELECT 1 FROM sessions WHERE session_id = ?", (row.session_id,)).fetchone()
+    if taken is not None:
+        raise SessionExists(row.session_id)
+    done = db.execute(
+        "INSERT INTO sessions (session_id, agent, spec, directory, state, status, title, "
+        "event_count, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
+        (row.session_id, row.create.agent, encode(row.create), row.directory, encode(row.state),
+         row.state.status, row.state.title, row.created_at, row.updated_at),
+    )  # fmt: skip
+    return int(done.lastrowid or 0)
+
+
+def session(db: sqlite3.Connection, session_id: str) -> SessionRow | None:
+    """One session."""
+    found = db.execute(
+        f"SELECT {_COLUMNS} FROM sessions s WHERE s.session_id = ? AND NOT s.deleted",
+        (session_id,),
+    ).fetchone()
+    return None if found is None else _session_row(found)
+
+
+def sessions(db: sqlite3.Connection, which: SessionFilter) -> list[SessionRow]:
+    """Sessions, newest first."""
+    where, values = ["NOT s.deleted"], list[Any]()
+    if which.agent is not None:
+        where.append("s.agent = ?")
+        values.append(which.agent)
+    if which.status is not None:
+        where.append("s.status = ?")
+        values.append(which.status)
+    if which.text is not None:
+        where.append("(instr(lower(s.session_id), ?) OR instr(lower(coalesce(s.title, '')), ?))")
+        values += [which.text.lower()] * 2
+    if which.before is not None:
+        where.append("s.n < ?")
+        values.append(which.before)
+    values.append(-1 if which.limit is None else which.limit)
+    sql = f"SELECT {_COLUMNS} FROM sessions s WHERE {' AND '.join(where)} "
+    return [_session_row(found) for found in db.execute(f"{sql} ORDER BY s.n DESC LIMIT ?", values)]
+
+
+def unfinished(db: sqlite3.Connection) -> list[str]:
+    """Sessions in which something is open, or a message waits."""
+    found = db.execute(
+        "SELECT session_id FROM sessions WHERE unfinished AND NOT deleted UNION "
+        "SELECT s.session_id FROM messages m JOIN sessions s ON s.n = m.session "
+        "WHERE m.state = 'queued' AND NOT s.deleted AND s.status <> 'ended'"
+    )
+    return [session_id for (session_id,) in found]
+
+
+def _session_row(found: tuple[Any, ...]) -> SessionRow:
+    return SessionRow(
+        session_id=found[0],
+        create=_spec.decode(found[1]),
+        directory=found[2],
+        state=_state.decode(found[3]),
+        event_count=found[4],
+        created_at=found[5],
+        updated_at=found[6],
+        position=found[7],
+        queued=found[8],
+    )
+
+
+# --- Messages ---
+
+
+def accept(db: sqlite3.Connection, session: int, message: MessageRow) -> Receipt:
+    """Keep a message once for its key. Raise KeyReused, SessionEnded."""
+    digest = hashlib.sha256(encode((message.text, message.attachments))).digest()
+    if message.key is not None:
+        known = db.execute(
+            "SELECT message_id, digest FROM messages WHERE session = ? AND key = ?",
+            (session, message.key),
+        ).fetchone()
+        if known is not None and known[1] != digest:
+            raise KeyReused("this Idempotency-Key came with another message before; use a new key")
+        if known is not None:
+            return Receipt(message_id=known[0], fresh=False)
+    (status, session_id) = db.execute(
+        "SELECT status, session_id FROM sessions WHERE n = ?", (session,)
+    ).fetchone()
+    if status == "ended":
+        raise SessionEnded(session_id)
+    body = StoredMessage(
+        text=message.text, attachments=message.attachments, created_at=message.created_at
+    )
+    db.execute(
+        "INSERT INTO messages (message_id, session, state, key, digest, body) "
+        "VALUES (?, ?, 'queued', ?, ?, ?)",
+        (message.message_id, session, message.key, digest, encode(body)),
+    )
+    return Receipt(message_id=message.message_id, fresh=True)
+
+
+def mark(db: sqlite3.Connection, state: MessageState, message_ids: Sequence[str]) -> None:
+    """These messages wait no more."""
+    for message_id in message_ids:
+        db.execute("UPDATE messages SET state = ? WHERE message_id = ?", (state, message_id))
+
+
+def ensure_queued(db: sqlite3.Connection, session: int, message_id: str) -> None:
+    """Raise NotFound or Conflict unless the message still waits."""
+    found = db.execute(
+        "SELECT state FROM messages WHERE message_id = ? AND session = ?", (message_id, session)
+    ).fetchone()
+    if found is None:
+        raise NotFound(f"there is no message {message_id!r} in this session")
+    if found[0] != "queued":
+        raise Conflict(f"message {message_id} was {found[0]} already", state=found[0])
+
+
+def queued(db: sqlite3.Connection, session_id: str) -> list[MessageRow]:
+    """The messages that wait, in order."""
+    found = db.execute(
+        "SELECT m.message_id, m.body, m.key FROM messages m JOIN sessions s ON s.n = m.session "
+        "WHERE s.session_id = ? AND m.state = 'queued' ORDER BY m.position",
+        (session_id,),
+    )
+    return [_message_row(*row) for row in found]
+
+
+def _message_row(message_id: str, body: bytes, key: str | None) -> MessageRow:
+    stored = msgspec.json.decode(body, type=StoredMessage)
+    return MessageRow(
+        message_id=message_id,
+        text=stored.text,
+        attachments=stored.attachments,
+        created_at=stored.created_at,
+        key=key,
+    )
+
+
+def delete(db: sqlite3.Connection, session: int) -> None:
+    """Forget a session's content; its id stays taken."""
+    for table in ("events", "messages", "requests"):
+        db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+    db.execute(
+        "UPDATE sessions SET deleted = 1, unfinished = 0, spec = x'', state = x'', title = NULL "
+        "WHERE n = ?",
+        (session,),
+    )

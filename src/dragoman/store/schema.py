@@ -1,0 +1,111 @@
+"""Tables, and how they came to be: ordered migrations, a backup before each run of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from dragoman.errors import StartRefused
+
+PAGE_SIZE = 16384
+AUTOCHECKPOINT_PAGES = 20000
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE sessions (
+        n INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL UNIQUE,
+        agent TEXT NOT NULL,
+        spec BLOB NOT NULL,
+        directory TEXT NOT NULL,
+        state BLOB NOT NULL,
+        status TEXT NOT NULL,
+        title TEXT,
+        event_count INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        unfinished INTEGER NOT NULL DEFAULT 0,
+        deleted INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX sessions_unfinished ON sessions (unfinished) WHERE unfinished;
+    CREATE TABLE events (
+        id INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL,
+        sequence INTEGER NOT NULL,
+        crc INTEGER NOT NULL,
+        raw_at INTEGER,
+        line BLOB NOT NULL,
+        raw BLOB
+    );
+    CREATE UNIQUE INDEX events_order ON events (session, sequence);
+    CREATE TABLE messages (
+        position INTEGER PRIMARY KEY,
+        message_id TEXT NOT NULL UNIQUE,
+        session INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        key TEXT,
+        digest BLOB NOT NULL,
+        body BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX messages_key ON messages (session, key) WHERE key IS NOT NULL;
+    CREATE INDEX messages_queued ON messages (session, position) WHERE state = 'queued';
+    CREATE TABLE requests (
+        request_id TEXT PRIMARY KEY,
+        session INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        body BLOB NOT NULL
+    );
+    CREATE INDEX requests_session ON requests (session);
+    """,
+)
+
+
+def connect(path: Path, *, synchronous: str) -> sqlite3.Connection:
+    """Open the database for writing, as fast as it stays safe."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    db.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute(f"PRAGMA synchronous = {synchronous}")
+    db.execute(f"PRAGMA wal_autocheckpoint = {AUTOCHECKPOINT_PAGES}")
+    db.execute("PRAGMA foreign_keys = ON")
+    return db
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """Open the database for reading only."""
+    db = sqlite3.connect(
+        f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+    db.execute("PRAGMA query_only = ON")
+    return db
+
+
+def migrate(db: sqlite3.Connection, path: Path, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+    """Bring the tables up to date, all or nothing; a newer database is refused, never touched."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > len(migrations):
+        raise StartRefused(
+            f"{path} was written by a newer Dragoman (its version is {version}, this one knows "
+            f"{len(migrations)}); upgrade Dragoman, or choose another folder with --data-dir"
+        )
+    if version == len(migrations):
+        return
+    if version:
+        backup(db, path.with_name(f"{path.name}.before-{version + 1}"))
+    statements = "".join(migrations[version:])
+    db.executescript(
+        f"BEGIN IMMEDIATE; {statements} PRAGMA user_version = {len(migrations)}; COMMIT;"
+    )
+
+
+def backup(db: sqlite3.Connection, target: Path) -> None:
+    """Copy the whole database, consistently."""
+    partial = target.with_name(f"{target.name}.partial")
+    partial.unlink(missing_ok=True)
+    copy = sqlite3.connect(partial)
+    try:
+        db.backup(copy)
+    finally:
+        copy.close()
+    partial.chmod(0o600)
+    partial.replace(target)

@@ -1,0 +1,317 @@
+"""The store on SQLite: stamps events, hands them to the writer, and lets readers follow."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import zlib
+from collections.abc import AsyncGenerator, Sequence
+from functools import partial
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from dragoman.core.fold import SessionState
+from dragoman.errors import SessionNotFound
+from dragoman.schema.events import Body, Draft, Event, SessionEnded, decode_body, encode
+from dragoman.store import rows
+from dragoman.store.base import (
+    Batch,
+    MessageRow,
+    Page,
+    Receipt,
+    RequestRow,
+    SessionFilter,
+    SessionRow,
+)
+from dragoman.store.feed import Feed
+from dragoman.store.ids import new_id, now_ms, timestamp
+from dragoman.store.lock import FolderLock
+from dragoman.store.reader import Readers, batch, page
+from dragoman.store.repair import ensure_sound
+from dragoman.store.schema import connect, migrate
+from dragoman.store.writer import Writer
+from dragoman.wire.raw import as_json
+from dragoman.wire.sse import frame
+
+DATABASE = "dragoman.db"
+
+
+def open_store(data_dir: Path, *, synchronous: str = "normal") -> SqliteStore:
+    """Open, or make, the store in this folder; call it inside the running loop."""
+    lock = FolderLock(data_dir)
+    try:
+        path = data_dir / DATABASE
+        ensure_sound(path)
+        db = connect(path, synchronous=synchronous)
+        path.chmod(0o600)
+        migrate(db, path)
+    except BaseException:
+        lock.release()
+        raise
+    return SqliteStore(lock, db, path)
+
+
+class SqliteStore:
+    """Sessions, events, messages and requests in one database; see `base.Store`."""
+
+    def __init__(self, lock: FolderLock, db: sqlite3.Connection, path: Path) -> None:
+        loop = asyncio.get_running_loop()
+        self._lock = lock
+        self._db = db
+        self._writer = Writer(db, loop)
+        self._readers = Readers(path, loop)
+        self._feeds: WeakValueDictionary[str, Feed] = WeakValueDictionary()
+        self._watched: dict[str, Feed] = {}
+        self._closing = False
+
+    # --- Sessions ---
+
+    async def create(self, row: SessionRow, drafts: Sequence[Draft]) -> None:
+        """Keep a new session. Raise SessionExists where the id was ever used."""
+
+        def work(db: sqlite3.Connection) -> int:
+            number = rows.insert_session(db, row)
+            stamped = _stamp(row.session_id, number, 0, drafts)
+            rows.advance_session(db, number, 0, len(stamped), row.created_at, None)
+            rows.insert_events(db, stamped)
+            return number
+
+        number = await self._writer.submit(work)
+        feed = Feed(row.session_id, number, len(drafts), ended=False)
+        self._feeds[row.session_id] = self._watched[row.session_id] = feed
+
+    async def session(self, session_id: str) -> SessionRow | None:
+        """One session, None if there is none."""
+        return await self._readers.run(partial(rows.session, session_id=session_id))
+
+    async def sessions(self, which: SessionFilter) -> list[SessionRow]:
+        """Sessions, newest first."""
+        return await self._readers.run(partial(rows.sessions, which=which))
+
+    async def unfinished(self) -> list[str]:
+        """Sessions in which something is open, or a message waits."""
+        return await self._readers.run(rows.unfinished)
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session, but not its id; its readers are let go."""
+        feed = await self._feed(session_id)
+        await self._writer.submit(partial(rows.delete, session=feed.session))
+        feed.deleted = True
+        feed.ring()
+        self._watched.pop(session_id, None)
+        self._feeds.pop(session_id, None)
+
+    # --- The log ---
+
+    async def watch(self, session_id: str) -> None:
+        """Make a session ready for `append`."""
+        self._watched[session_id] = await self._feed(session_id)
+
+    def unwatch(self, session_id: str) -> None:
+        """The session takes no more events for now."""
+        self._watched.pop(session_id, None)
+
+    def sequence(self, session_id: str) -> int:
+        """The last sequence given out in a session that is being watched."""
+        return self._watched[session_id].assigned
+
+    def append(
+        self,
+        session_id: str,
+        drafts: Sequence[Draft],
+        *,
+        state: SessionState | None = None,
+        delivered: Sequence[str] = (),
+        cancelled: str | None = None,
+    ) -> asyncio.Future[int]:
+        """Store events, and what changes with them; resolves to the last sequence."""
+        feed = self._watched[session_id]
+        expected, now = feed.assigned, now_ms()
+        stamped = _stamp(session_id, feed.session, expected, drafts)
+        last = expected + len(stamped)
+        snapshot = None if state is None else rows.snapshot_of(state)
+
+        def work(db: sqlite3.Connection) -> int:
+            if cancelled is not None:
+                rows.ensure_queued(db, feed.session, cancelled)
+            rows.advance_session(db, feed.session, expected, last, now, snapshot)
+            rows.insert_events(db, stamped)
+            rows.note_requests(db, feed.session, drafts)
+            rows.mark(db, "delivered", delivered)
+            if cancelled is not None:
+                rows.mark(db, "cancelled", (cancelled,))
+            return last
+
+        feed.assigned = last
+        feed.outstanding += 1
+        ended = any(isinstance(draft.body, SessionEnded) for draft in drafts)
+        return self._writer.submit(work, partial(_published, feed, stamped, last, ended))
+
+    async def read(self, session_id: str, after: int, limit: int, *, raw: bool) -> Page:
+        """A page of events; large events make it shorter than `limit`."""
+        feed = await self._feed(session_id)
+        return await self._readers.run(
+            partial(page, session=feed.session, after=after, limit=limit, raw=raw)
+        )
+
+    async def position(self, session_id: str) -> tuple[int, bool]:
+        """The last committed sequence, and whether the session has ended."""
+        feed = await self._feed(session_id)
+        return feed.committed, feed.ended
+
+    async def follow(
+        self, session_id: str, after: int, *, raw: bool = False
+    ) -> AsyncGenerator[Batch]:
+        """Everything after a sequence, then whatever comes, until the session has ended."""
+        feed = await self._feed(session_id)
+        feed.readers += 1
+        try:
+            while not feed.deleted:
+                found = None if raw else feed.after(after)
+                if found is None and after < feed.committed:
+                    found = await self._readers.run(
+                        partial(batch, session=feed.session, after=after, raw=raw)
+                    )
+                if found is not None and found.frames:
+                    after = found.last
+                    yield found
+                elif feed.ended or self._closing:
+                    return
+                else:
+                    await feed.bell.wait()
+                    if after >= feed.committed:
+                        yield Batch(b"", after)
+        finally:
+            feed.readers -= 1
+
+    def end_followers(self) -> None:
+        """Let go of every reader that has seen all there is."""
+        self._closing = True
+        self.ring_all()
+
+    def ring_all(self) -> None:
+        """Wake every reader, so that silent streams can show that they live."""
+        for feed in list(self._feeds.values()):
+            if feed.readers:
+                feed.ring()
+
+    async def bodies(self, session_id: str, after: int) -> list[Body]:
+        """The bodies of all events after a sequence, in order."""
+        feed = await self._feed(session_id)
+
+        def work(db: sqlite3.Connection) -> list[Body]:
+            found = db.execute(
+                "SELECT line FROM events WHERE session = ? AND sequence > ? ORDER BY sequence",
+                (feed.session, after),
+            )
+            return [_body(line) for (line,) in found]
+
+        return await self._readers.run(work)
+
+    async def _feed(self, session_id: str) -> Feed:
+        feed = self._feeds.get(session_id)
+        if feed is not None:
+            return feed
+        found = await self._readers.run(partial(_locate, session_id=session_id))
+        if found is None:
+            raise SessionNotFound(session_id)
+        # Somebody may have been faster; there is one feed for one session.
+        feed = self._feeds.get(session_id)
+        if feed is None:
+            feed = self._feeds[session_id] = Feed(session_id, *found)
+        return feed
+
+    # --- Messages and requests ---
+
+    async def accept(self, session_id: str, message: MessageRow) -> Receipt:
+        """Keep a message, once for its key. Raise KeyReused, SessionEnded."""
+        feed = await self._feed(session_id)
+        work = partial(rows.accept, session=feed.session, message=message)
+        return await self._writer.submit(work)
+
+    async def queued(self, session_id: str) -> list[MessageRow]:
+        """The messages that wait, in order."""
+        return await self._readers.run(partial(rows.queued, session_id=session_id))
+
+    async def request(self, session_id: str, request_id: str) -> RequestRow | None:
+        """A permission or question of this session."""
+        return await self._readers.run(
+            partial(rows.request, session_id=session_id, request_id=request_id)
+        )
+
+    async def close(self) -> None:
+        """Finish what is being written, and let go."""
+        await self._writer.close()
+        await self._readers.close()
+        self._db.close()
+        self._lock.release()
+
+
+def _published(
+    feed: Feed, stamped: list[rows.EventRow], last: int, ended: bool, committed: bool
+) -> None:
+    feed.outstanding -= 1
+    if committed:
+        frames = [frame(row[1], row[4]) for row in stamped] if feed.readers else []
+        if stamped:
+            feed.publish(frames, last, ended)
+    elif not feed.outstanding:
+        # What was numbered after the failed write failed too: its numbers are free again.
+        feed.assigned = feed.committed
+
+
+def _stamp(
+    session_id: str, session: int, after: int, drafts: Sequence[Draft]
+) -> list[rows.EventRow]:
+    """Give drafts an id, a sequence and a time; encode once. A native message is kept once."""
+    time = timestamp(now_ms())
+    stamped: list[rows.EventRow] = []
+    kept: bytes | None = None
+    kept_at = 0
+    for sequence, draft in enumerate(drafts, after + 1):
+        line = encode(
+            Event(
+                event_id=new_id("evt"),
+                sequence=sequence,
+                time=time,
+                session_id=session_id,
+                native_session_id=draft.native_session_id,
+                synthetic=draft.source == "daemon",
+                source=draft.source,
+                type=draft.body.type,
+                data=draft.body,
+            )
+        )
+        if draft.raw is None:
+            raw_at, raw = None, None
+        elif draft.raw is kept:
+            raw_at, raw = kept_at, None
+        else:
+            kept, kept_at = draft.raw, sequence
+            raw_at, raw = None, as_json(draft.raw)
+        stamped.append((session, sequence, zlib.crc32(line), raw_at, line, raw))
+    return stamped
+
+
+class _TypeAndData(msgspec.Struct):
+    type: str
+    data: msgspec.Raw
+
+
+_type_and_data = msgspec.json.Decoder(_TypeAndData)
+
+
+def _body(line: bytes) -> Body:
+    found = _type_and_data.decode(line)
+    return decode_body(found.type, bytes(found.data))
+
+
+def _locate(db: sqlite3.Connection, session_id: str) -> tuple[int, int, bool] | None:
+    found = db.execute(
+        "SELECT n, event_count, status = 'ended' FROM sessions "
+        "WHERE session_id = ? AND NOT deleted",
+        (session_id,),
+    ).fetchone()
+    return None if found is None else (found[0], found[1], bool(found[2]))

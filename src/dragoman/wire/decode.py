@@ -1,0 +1,67 @@
+"""Lenient decoding: what an agent means counts, not how well it was escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+T = TypeVar("T")
+
+_BOM = b"\xef\xbb\xbf"
+
+# Every escape is matched, so that an escaped backslash before a `u` is not taken for one.
+_ESCAPE = re.compile(
+    rb"\\(?:"
+    rb"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|.)",
+    re.DOTALL,
+)
+
+
+class Unknown(Struct, frozen=True):
+    """A block that could not be decoded, and why."""
+
+    raw: bytes
+    error: str
+
+
+def decode(message: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    """Decode a message; a BOM or a lone surrogate does not cost it. Raise only msgspec errors."""
+    try:
+        return _decode(message, decoder)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        repaired = _ESCAPE.sub(_paired, message.removeprefix(_BOM))
+        if repaired == message:
+            raise
+    return _decode(repaired, decoder)
+
+
+def blocks(raws: Iterable[Raw], decoder: msgspec.json.Decoder[T]) -> Iterator[T | Unknown]:
+    """Decode each block by itself: an unknown one costs only itself."""
+    for raw in raws:
+        block = bytes(raw)
+        try:
+            yield decode(block, decoder)
+        except msgspec.DecodeError as error:
+            yield Unknown(block, str(error))
+
+
+def _decode(message: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    try:
+        return decoder.decode(message)
+    except RecursionError:
+        raise msgspec.DecodeError("nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(f"invalid UTF-8: {error.reason}") from None
+
+
+def _paired(escape: re.Match[bytes]) -> bytes:
+    # An emoji sliced in half leaves one of its two escapes behind.
+    return b"\\ufffd" if escape[1] else escape[0]

@@ -1,0 +1,29 @@
+"""What stands under `raw` of an event: the agent's own bytes, as JSON."""
+
+from __future__ import annotations
+
+from binascii import b2a_base64
+
+import msgspec
+
+_json = msgspec.json.Decoder(msgspec.Raw)
+
+
+def as_json(message: bytes) -> bytes:
+    """Give one line of JSON: the message itself where it is one, else its bytes in base64.
+
+    A lone surrogate escape counts as not JSON: strict decoders, ours too, refuse it.
+    """
+    if _is_one_line_of_json(message):
+        return message
+    return b'{"encoding":"base64","data":"%b"}' % b2a_base64(message, newline=False)
+
+
+def _is_one_line_of_json(message: bytes) -> bool:
+    if b"\n" in message or b"\r" in message:
+        return False
+    try:
+        _json.decode(message)
+        return message.isascii() or bool(message.decode())
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False

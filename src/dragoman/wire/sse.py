@@ -1,0 +1,60 @@
+"""Server-sent events: the frames we write, and a parser for those who read them."""
+
+from __future__ import annotations
+
+HEARTBEAT = b":\n\n"
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def frame(sequence: int, line: bytes) -> bytes:
+    """Frame one line of JSON. LF only: shipped clients split on two of them."""
+    return b"id: %d\ndata: %b\n\n" % (sequence, line)
+
+
+class Events:
+    """Parses an event stream, in any chunks, as the HTML standard says."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._ends_with_cr = False
+        self._at_start = True
+        self._id: str | None = None
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[tuple[str | None, bytes]]:
+        """Take a chunk, give the last id and the data of each event that it completes."""
+        events: list[tuple[str | None, bytes]] = []
+        for line in self._lines(chunk):
+            if line:
+                self._field(line)
+            elif self._data:
+                events.append((self._id, b"\n".join(self._data)))
+                self._data = []
+        return events
+
+    def _lines(self, chunk: bytes) -> list[bytes]:
+        if not chunk:
+            return []
+        if self._ends_with_cr:
+            # The CR ended its line already; its LF is no second one.
+            chunk = chunk.removeprefix(b"\n")
+        self._ends_with_cr = chunk.endswith(b"\r")
+        chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = bytes(self._rest) + lines[0]
+            self._rest.clear()
+            if self._at_start:
+                lines[0] = lines[0].removeprefix(_BOM)
+                self._at_start = False
+        self._rest += rest
+        return lines
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+        elif name == b"id" and b"\0" not in value:
+            self._id = value.decode(errors="replace")

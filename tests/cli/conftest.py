@@ -1,0 +1,65 @@
+"""A canned daemon, and the command line as a person runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dragoman
+from tests.client.canned import TOKEN, Canned, serving
+
+SOURCE = Path(dragoman.__file__).parent.parent
+
+
+class Terminal:
+    """Runs commands in a clean environment with its own home."""
+
+    def __init__(self, home: Path, url: str | None) -> None:
+        self.home = home
+        self.environ = {
+            name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")
+        }
+        for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+            self.environ.pop(name, None)
+        self.environ |= {"HOME": str(home), "PYTHONPATH": str(SOURCE), "DRAGOMAN_TOKEN": TOKEN}
+        if url:
+            self.environ["DRAGOMAN_URL"] = url
+
+    def argv(self, *args: str) -> list[str]:
+        """The command as a list."""
+        return [sys.executable, "-m", "dragoman.cli.main", *args]
+
+    def run(
+        self, *args: str, stdin: str | None = None, code: int = 0
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end and check its exit code."""
+        done = subprocess.run(
+            self.argv(*args),
+            env=self.environ,
+            cwd=self.home,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+
+@pytest.fixture
+def daemon() -> Iterator[Canned]:
+    """A canned daemon."""
+    with serving() as canned:
+        yield canned
+
+
+@pytest.fixture
+def terminal(daemon: Canned, tmp_path: Path) -> Terminal:
+    """A terminal next to it."""
+    return Terminal(tmp_path, daemon.url)

@@ -1,0 +1,56 @@
+"""Events as lines."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from tests.cli.conftest import Terminal
+from tests.client.canned import Answer, Canned, delta, ended, frame, stream
+
+EVENTS = "/v1/sessions/s1/events"
+
+
+def test_all_pages_are_read(daemon: Canned, terminal: Terminal) -> None:
+    daemon.on(
+        "GET",
+        EVENTS,
+        Answer(body={"events": [delta(3, "a"), delta(4, "b")], "hasMore": True}),
+        Answer(body={"events": [delta(5, "c")], "hasMore": False}),
+    )
+    shown = terminal.run("events", "s1", "--after", "2").stdout.splitlines()
+    assert [line.split()[0] for line in shown] == ["3", "4", "5"]
+    assert shown[0].split() == ["3", "03:04:05", "item.delta", "a"]
+    assert [seen.query["offset"] for seen in daemon.seen] == ["2", "4"]
+
+
+def test_for_programs_events_are_the_daemons_lines(daemon: Canned, terminal: Terminal) -> None:
+    one = delta(1, "a\x1b[31m")
+    daemon.on("GET", EVENTS, Answer(body={"events": [one], "hasMore": False}))
+    (line,) = terminal.run("events", "s1", "--json").stdout.splitlines()
+    assert line.encode() == msgspec.json.encode(one)
+
+
+def test_following_ends_with_the_session(daemon: Canned, terminal: Terminal) -> None:
+    daemon.on("GET", EVENTS + "/sse", stream(frame(delta(1, "a")), frame(ended(2)), then="hold"))
+    lines = terminal.run("events", "s1", "-f", "--json").stdout.splitlines()
+    assert [json.loads(line)["type"] for line in lines] == ["item.delta", "session.ended"]
+
+
+def test_raw_is_shown_without_control_characters(daemon: Canned, terminal: Terminal) -> None:
+    one = msgspec.structs.replace(delta(1, "a"), raw={"native": "x\x9b31my"})
+    daemon.on("GET", EVENTS, Answer(body={"events": [one], "hasMore": False}))
+    shown = terminal.run("events", "s1", "--raw").stdout
+    assert '{"native":"xy"}' in shown
+    assert daemon.seen[0].query["includeRaw"] == "true"
+
+
+def test_an_event_type_of_tomorrow_is_shown(daemon: Canned, terminal: Terminal) -> None:
+    later = json.loads(msgspec.json.encode(delta(1, "a"))) | {
+        "type": "file.changed",
+        "data": {"path": "/x"},
+    }
+    daemon.on("GET", EVENTS, Answer(body={"events": [later], "hasMore": False}))
+    assert '{"path":"/x"}' in terminal.run("events", "s1").stdout
+    assert json.loads(terminal.run("events", "s1", "--json").stdout) == later

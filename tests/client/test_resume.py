@@ -1,0 +1,130 @@
+"""A reader goes on after a cut, sees each event once, and stops at the end."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from dragoman.client import BadAnswer, Client, Unmodelled, Unreachable, encode_event
+from dragoman.errors import InvalidRequest, SessionEnded
+from tests.client.canned import Answer, Canned, delta, ended, event, frame, stream, turn
+
+SSE = "/v1/sessions/s1/events/sse"
+TURN = "/v1/sessions/s1/messages/stream"
+
+
+def test_following_ends_after_session_ended(daemon: Canned, client: Client) -> None:
+    daemon.on("GET", SSE, stream(frame(delta(1, "a")), b": beat\n\n", frame(ended(2)), then="hold"))
+    assert [event.sequence for event in client.follow("s1")] == [1, 2]
+
+
+@pytest.mark.parametrize("then", ["cut", "end"])
+def test_a_cut_is_resumed_where_it_was(daemon: Canned, client: Client, then: str) -> None:
+    daemon.on(
+        "GET",
+        SSE,
+        stream(frame(delta(1, "a")), frame(delta(2, "b"))[:-9], then=then),
+        stream(frame(delta(2, "b")), frame(ended(3))),
+    )
+    assert [event.sequence for event in client.follow("s1")] == [1, 2, 3]
+    first, second = daemon.seen
+    assert "last-event-id" not in first.headers
+    assert second.headers["last-event-id"] == "1"
+
+
+def test_an_event_that_comes_again_is_not_given_again(daemon: Canned, client: Client) -> None:
+    again = stream(frame(delta(1, "a")), frame(delta(2, "b")), frame(ended(3)))
+    daemon.on("GET", SSE, stream(frame(delta(1, "a")), then="cut"), again)
+    assert [event.sequence for event in client.follow("s1")] == [1, 2, 3]
+
+
+def test_a_restart_of_the_daemon_is_waited_for(daemon: Canned, client: Client) -> None:
+    starting = Answer(503, {"type": "x", "title": "Service Unavailable", "status": 503})
+    daemon.on(
+        "GET", SSE, stream(frame(delta(1, "a")), then="cut"), starting, stream(frame(ended(2)))
+    )
+    assert [event.sequence for event in client.follow("s1")] == [1, 2]
+
+
+def test_a_daemon_that_stays_away_is_unreachable(daemon: Canned, client: Client) -> None:
+    daemon.on("GET", SSE, stream(frame(delta(1, "a")), then="cut"), stream(then="cut"))
+    following = client.follow("s1")
+    assert next(following).sequence == 1
+    with pytest.raises(Unreachable):
+        next(following)
+    assert len(daemon.seen) == 1 + 3
+
+
+def test_the_end_of_an_ended_session_is_quiet(daemon: Canned, client: Client) -> None:
+    daemon.on("GET", SSE, Answer(204))
+    assert list(client.follow("s1", after=7)) == []
+    assert daemon.seen[0].headers["last-event-id"] == "7"
+
+
+def test_a_refused_stream_raises_its_problem(daemon: Canned, client: Client) -> None:
+    daemon.problem("GET", SSE, 400, "Invalid Request", detail="beyond the end")
+    with pytest.raises(InvalidRequest, match="beyond the end"):
+        next(client.follow("s1", after=99))
+
+
+def test_what_is_no_stream_is_a_bad_answer(daemon: Canned, client: Client) -> None:
+    daemon.on("GET", SSE, Answer(200, {"events": []}))
+    with pytest.raises(BadAnswer):
+        next(client.follow("s1"))
+
+
+def test_a_large_event_is_no_trouble(daemon: Canned, client: Client) -> None:
+    daemon.on("GET", SSE, stream(frame(delta(1, "x" * 3_000_000)), frame(ended(2))))
+    assert len(list(client.follow("s1"))) == 2
+
+
+def test_an_event_type_of_tomorrow_is_kept(daemon: Canned, client: Client) -> None:
+    line = encode_event(event(1, Unmodelled(data={"path": "/x"}))).replace(
+        b'"unmodelled"', b'"file.changed"'
+    )
+    daemon.on("GET", SSE, stream(b"data: %s\n\n" % line, frame(ended(2))))
+    first = next(client.follow("s1"))
+    assert first.type == "file.changed"
+    assert first.data == Unmodelled(data={"path": "/x"})
+    assert encode_event(first) == line
+
+
+def test_a_turn_is_streamed_to_its_end(daemon: Canned, client: Client) -> None:
+    said = turn("Hel", "lo")
+    daemon.on("POST", TURN, stream(*map(frame, said)))
+    assert list(client.stream_turn("s1", "hi")) == said
+    assert daemon.seen[0].json() == {"message": "hi"}
+
+
+def test_a_turn_cut_in_its_middle_is_followed_not_sent_again(
+    daemon: Canned, client: Client
+) -> None:
+    said = turn("Hel", "lo", first=5)
+    daemon.on("POST", TURN, stream(*map(frame, said[:3]), then="cut"))
+    daemon.on("GET", SSE, stream(*map(frame, said[3:]), frame(delta(99, "later")), then="hold"))
+    assert list(client.stream_turn("s1", "hi")) == said
+    assert [seen.method for seen in daemon.seen] == ["POST", "GET"]
+    assert daemon.seen[1].headers["last-event-id"] == "7"
+
+
+def test_a_turn_cut_before_its_first_event_is_sent_under_the_same_key(
+    daemon: Canned, client: Client
+) -> None:
+    said = turn("Hello")
+    daemon.on("POST", TURN, stream(then="cut"), stream(*map(frame, said)))
+    assert list(client.stream_turn("s1", "hi")) == said
+    first, second = (seen.headers["idempotency-key"] for seen in daemon.seen)
+    assert first == second
+
+
+def test_a_message_to_an_ended_session_is_refused(daemon: Canned, client: Client) -> None:
+    daemon.problem("POST", TURN, 410, "Session Ended", detail="over")
+    with pytest.raises(SessionEnded):
+        list(client.stream_turn("s1", "hi"))
+
+
+def test_raw_is_asked_for_and_kept(daemon: Canned, client: Client) -> None:
+    with_raw = msgspec.structs.replace(delta(1, "a"), raw={"n": 1})
+    daemon.on("GET", SSE, stream(frame(with_raw), frame(ended(2))))
+    assert next(client.follow("s1", include_raw=True)).raw == {"n": 1}
+    assert daemon.seen[0].query["includeRaw"] == "true"

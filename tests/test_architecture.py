@@ -1,0 +1,115 @@
+"""The walls of the house: who may import whom, what is pure, how large things are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dragoman
+from dragoman.agents import adapters
+
+SOURCE = Path(dragoman.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+ROOMS = ("schema", "wire", "adapter", "agents", "core", "store", "runtime", "http", "cli")
+EVERYWHERE = {"errors", "settings", "logs", "__init__"}
+PURE = ("schema", "wire", "agents", "core")
+MAY_ALSO = {"core": {"schema", "wire", "adapter"}}
+"""Agents and core stand side by side: neither sees the other."""
+IMPURE = {
+    "asyncio", "datetime", "fcntl", "http.client", "io", "logging", "multiprocessing", "os",
+    "pathlib", "random", "secrets", "select", "selectors", "shutil", "signal", "socket",
+    "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib.request", "uuid",
+    "httpx2", "starlette", "uvicorn", "uvloop",
+}  # fmt: skip
+MAX_MODULE, MAX_FUNCTION = 400, 60
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_seen_by(path: Path) -> set[str]:
+    ours = (name.split(".") for name in imports(path) if name.startswith("dragoman."))
+    return {parts[1] for parts in ours} - EVERYWHERE - {"__version__"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path: Path) -> None:
+    room, seen = room_of(path), rooms_seen_by(path)
+    if room == "client":
+        assert seen <= {"schema", "client"}
+    elif room == "testing":
+        assert seen.isdisjoint({"http", "cli", "client"})
+    elif room in ("agents", "core"):
+        assert seen <= {"schema", "wire", "adapter", room}
+    elif room in ROOMS:
+        allowed = set(ROOMS[: ROOMS.index(room) + 1])
+        allowed |= {"client"} if room == "cli" else set()
+        assert seen <= allowed, f"{room} may not see {sorted(seen - allowed)}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if room_of(path) in PURE],
+    ids=lambda path: str(path.relative_to(SOURCE)),
+)
+def test_pure_rooms_have_no_clock_no_chance_no_world(path: Path) -> None:
+    found = {name for name in imports(path) if name in IMPURE or name.split(".")[0] in IMPURE}
+    assert not found, f"{path.name} imports {sorted(found)}"
+    tree = ast.parse(path.read_text())
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Await | ast.AsyncFunctionDef)]
+    called = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    assert not [f for f in called if isinstance(f, ast.Name) and f.id in ("open", "print", "input")]
+
+
+AGENTS = sorted(adapters())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_agent_is_known_by_name_outside_its_folder(path: Path) -> None:
+    parts = path.relative_to(SOURCE).parts
+    own = parts[1] if parts[0] == "agents" and len(parts) > 2 else None
+    for name in imports(path):
+        pieces = name.split(".")
+        if pieces[:2] == ["dragoman", "agents"] and len(pieces) > 2:
+            assert pieces[2] == own or pieces[2] == "adapters", f"{path} imports {name}"
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Compare):
+            values = [node.left, *node.comparators]
+            compared = {v.value for v in values if isinstance(v, ast.Constant)}
+            assert not compared & (set(AGENTS) - {own}), f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_modules_and_functions_fit_in_a_head(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= MAX_MODULE
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < MAX_FUNCTION, f"{node.name} is too long"
+
+
+def test_last_resorts_are_counted() -> None:
+    """`except Exception` is the pump's last resort and the HTTP boundary's, nobody else's."""
+    found = [
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ExceptHandler)
+        and isinstance(node.type, ast.Name)
+        and node.type.id in ("Exception", "BaseException")
+    ]
+    assert len(found) <= 3, found

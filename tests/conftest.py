@@ -1,0 +1,23 @@
+"""What all tests may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import Daemon, running
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon that the tests of a module share; each test uses sessions of its own."""
+    with running(tmp_path_factory.mktemp("daemon")) as started:
+        yield started
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A data folder for a daemon of one's own."""
+    return tmp_path / "data"

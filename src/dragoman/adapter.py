@@ -123,7 +123,7 @@ class StartItem(Struct, frozen=True, kw_only=True):
     """It opens a turn if none is; None: status and system items do not, all others do."""
 
 
-class Delta(Struct, frozen=True):
+class Delta(Struct, frozen=True, gc=False):
     """The next piece of an item."""
 
     key: str

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from dragoman.adapter import AskPermission, Bind, Converter, Exit, Step, Unparsed
+from dragoman.adapter import AskPermission, Bind, Converter, Delta, Exit, Step, Unparsed
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.policy import decide
@@ -34,7 +34,7 @@ class Interpreter:
     def oversize(self, size: int, sha256: str, head: bytes) -> None:
         """The agent said more at once than is decoded."""
         error = f"oversize: a message of {size} bytes, sha256 {sha256}, was not decoded"
-        self._normalizer.apply(Unparsed(error=error, location=self._agent), head)
+        self._normalizer.oversize(error, self._agent, sha256, head)
 
     def command(self, command: Command) -> Iterator[list[Output]]:
         """A person says something; what each step comes to, before the next is taken."""
@@ -65,6 +65,8 @@ class Interpreter:
         apply = self._normalizer.apply
         for step in steps:
             apply(step, raw)
+            if type(step) is Delta:
+                continue  # by far the most
             if isinstance(step, AskPermission):
                 self._decide(step)
             elif isinstance(step, Bind):

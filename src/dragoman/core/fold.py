@@ -53,6 +53,15 @@ class SessionState(Struct, kw_only=True):
             return "waiting"
         return "running" if self.turn_id else "idle"
 
+    def copy(self) -> SessionState:
+        """The state as it is now."""
+        return msgspec.structs.replace(
+            self,
+            permissions=dict(self.permissions),
+            questions=dict(self.questions),
+            rules=list(self.rules),
+        )
+
     def apply(self, body: Body) -> bool:
         """Take in one event; whether it changed anything here."""
         match body:

@@ -110,6 +110,10 @@ class Items:
         """Our id of the item that the agent calls `key`."""
         return None if key is None else self._ids.get(key) or self._older_ids.get(key)
 
+    def name(self, key: str, item_id: str) -> None:
+        """What comes under this key is about that item, unless it has one of its own."""
+        self._ids.setdefault(key, item_id)
+
     def knows(self, key: str) -> bool:
         """An item of this key was there, in this turn or the one before."""
         return key in self._ids or key in self._older_ids
@@ -120,7 +124,7 @@ class Items:
         item.parts = shape.fit(item.kind, item.stream, item.key, item.parts)
         call_id = shape.call_id_of(item.parts)
         if item.kind == "tool_call":
-            if self._knows_call(call_id):
+            if self._awaits(call_id):
                 item.parts = _about_call(item.parts, self._new_id("call"))
             self._call_ids.add(shape.call_id_of(item.parts))
         elif item.kind == "tool_result":
@@ -133,11 +137,11 @@ class Items:
 
     def answered(self, call_id: str) -> bool:
         """The call has, or is getting, its one result."""
-        waiting = call_id in self.calls or self._open_call(call_id) is not None
-        return self._knows_call(call_id) and not waiting
+        known = call_id in self._call_ids or call_id in self._older_call_ids
+        return known and not self._awaits(call_id)
 
-    def _knows_call(self, call_id: str) -> bool:
-        return call_id in self._call_ids or call_id in self._older_call_ids
+    def _awaits(self, call_id: str) -> bool:
+        return call_id in self.calls or self._open_call(call_id) is not None
 
     def _open_call(self, call_id: str) -> OpenItem | None:
         for item in self.open.values():

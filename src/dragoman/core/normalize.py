@@ -12,12 +12,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from dragoman import adapter as step
-from dragoman.core import shape
+from dragoman.core import ends, shape
 from dragoman.core.blobs import StoreFile, file_of
 from dragoman.core.items import Items, NewId, OpenItem
+from dragoman.core.prompts import Prompts
 from dragoman.core.requests import Request, permission, question, resolution, withdrawal
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import (
@@ -30,13 +32,14 @@ from dragoman.schema.events import (
     QuestionRequested,
     SessionEnded,
     Source,
-    TurnEnded,
     TurnStarted,
 )
 from dragoman.schema.items import Image, ItemKind, ItemStatus, Json, Role, Status, Text
 
 _QUIET = ("status", "system")
 """Kinds of items that may stand between turns."""
+
+_NO_REASON = "the turn failed; the agent did not say why"
 
 Output = Draft | StoreFile | step.Send | step.Delivered
 
@@ -53,11 +56,10 @@ class Normalizer:
         self.ended = False
         self._new_id = new_id
         self._files_dir = files_dir
-        self._prompts: dict[str, Prompt] = {}
-        self._due: list[Prompt] = []
-        self._shown: set[str] = set()
+        self._prompts = Prompts()
         self._said_why = False
         self._raw: bytes | None = None
+        self._source: Source = "daemon"
 
     @property
     def quiet(self) -> bool:
@@ -71,17 +73,18 @@ class Normalizer:
 
     def remember(self, prompt: Prompt) -> None:
         """Know a message that is about to be sent, so that Delivered can show it."""
-        self._prompts[prompt.message_id] = prompt
+        self._prompts.remember(prompt)
 
     def request(self, request_id: str) -> Request | None:
         """The open request with this id of ours."""
         return next((ask for ask in self.requests.values() if ask.id == request_id), None)
 
     def apply(self, given: step.Step, raw: bytes | None) -> None:
-        """Take one step; `raw` is the native message that caused it."""
+        """Take one step; `raw` is the native message that caused it, None: we did."""
         if self.ended:
             return
         self._raw = raw
+        self._source = "daemon" if raw is None else "agent"
         match given:
             case step.Delta():
                 self._delta(given)
@@ -90,7 +93,7 @@ class Normalizer:
             case step.CompleteItem():
                 self._complete(given)
             case step.BeginTurn():
-                self._begin_turn("agent", given.metadata)
+                self._begin_turn(self._source, given.metadata)
             case step.EndTurn():
                 self._end_turn(given)
             case step.Delivered():
@@ -104,11 +107,11 @@ class Normalizer:
             case step.Withdraw():
                 self._withdraw(given.key, given.reason)
             case step.Report():
-                self._report(given.message, given.code, given.details, "agent")
+                self._report(ErrorRaised(**msgspec.structs.asdict(given)), self._source)
             case step.Update(body=body):
-                self._emit(body, "agent")
-            case step.Unparsed():
-                self._unparsed(given)
+                self._emit(body, self._source)
+            case step.Unparsed(error=error, location=location):
+                self._unparsed(error, location, hashlib.sha256(raw).hexdigest() if raw else None)
             case step.EndSession():
                 self._agent_ends(given)
             case step.Bind(native_session_id=native):
@@ -130,22 +133,19 @@ class Normalizer:
 
     def _delivered(self, given: step.Delivered) -> None:
         self.out.append(given)
-        prompt = self._prompts.pop(given.message_id, None)
-        if prompt is not None:
+        if self._prompts.accepted(given.message_id):
             self._begin_turn("daemon")
-            self._due.append(prompt)
             if not given.echoed:
                 self._show_due()
 
     def _show_due(self) -> None:
-        while self._due:
-            self._show(self._due.pop(0), None, "daemon")
+        while prompt := self._prompts.take():
+            self._show(prompt, None, "daemon")
 
     def _show(self, prompt: Prompt, native_id: str | None, source: Source) -> None:
         """A person's message, always with the words that were accepted."""
         raw = self._raw
         self._raw = raw if source == "agent" else None
-        self._shown.add(prompt.message_id)
         item = self._open(f"prompt:{prompt.message_id}", "message", "user", (Text(text=""),),
                           source, native_id=native_id,
                           fields={"message_id": prompt.message_id})  # fmt: skip
@@ -154,38 +154,35 @@ class Normalizer:
         self._raw = raw
 
     def _echo(self, given: step.Echo) -> None:
-        prompt = next((due for due in self._due if due.message_id == given.message_id), None)
-        if prompt is not None:
-            self._due.remove(prompt)
-            self._show(prompt, given.native_id, "agent")
-        elif given.message_id not in self._shown:
-            parts = (Text(text=given.text),)
-            key = f"echo:{self._new_id('key')}"
-            item = self._open(key, "system", "system", parts, "agent", native_id=given.native_id)
-            self.items.finish(item, parts, "completed", {}, "agent")
+        message_id = given.message_id
+        if message_id is not None:
+            if self._prompts.accepted(message_id):  # to repeat a message is to accept it
+                self.out.append(step.Delivered(message_id=message_id))
+                self._begin_turn("daemon")
+            if prompt := self._prompts.take(message_id):
+                return self._show(prompt, given.native_id, self._source)
+            if self._prompts.was_shown(message_id):
+                return None
+        parts = (Text(text=given.text),)
+        key = f"echo:{self._new_id('key')}"
+        item = self._open(key, "system", "system", parts, self._source, native_id=given.native_id)
+        return self.items.finish(item, parts, "completed", {}, self._source)
 
     def _end_turn(self, given: step.EndTurn) -> None:
         if self.turn_id is None:
             self._late("turn end", {"outcome": given.outcome})
         else:
             reason = "interrupt" if given.outcome == "interrupted" else "turn_end"
-            self._close_turn(given, reason, "agent")
+            self._close_turn(given, reason, self._source)
 
     def _close_turn(self, given: step.EndTurn, reason: str, source: Source) -> None:
         self._show_due()
         self._close_open(reason, everything=False)
         if given.outcome == "failed" and not self._said_why:
-            self._report("the turn failed; the agent did not say why", None, None, "daemon")
-        body = TurnEnded(
-            turn_id=self.turn_id or UNSET,
-            outcome=given.outcome,
-            metadata=UNSET if given.metadata is None else dict(given.metadata),
-            usage=UNSET if given.usage is None else given.usage,
-            stop_reason=UNSET if given.stop_reason is None else given.stop_reason,
-        )
-        self._emit(body, source)
+            self._report(ErrorRaised(message=_NO_REASON), "daemon")
+        self._emit(ends.turn_ended(self.turn_id, given), source)
         self.turn_id = None
-        self._shown.clear()
+        self._prompts.turn_over()
         self.items.turn_over()
 
     def _close_open(self, reason: str, *, everything: bool) -> None:
@@ -197,8 +194,7 @@ class Normalizer:
         """Before anything else of a turn: the turn, then the person's message."""
         if self.turn_id is None:
             self._begin_turn("daemon")
-        if self._due:
-            self._show_due()
+        self._show_due()
 
     # --- Items ---
 
@@ -223,18 +219,21 @@ class Normalizer:
 
     def _start(self, given: step.StartItem) -> None:
         parts = self._stored(given.content)
-        doubled = given.kind == "tool_result" and self._answered(given.key, parts)
-        if given.key in self.items.open or doubled:
-            return self._late("start", {"key": given.key, "kind": given.kind})
         loose = given.loose and given.subagent is not None
-        if given.opens or not (loose or given.kind in _QUIET):
+        quiet = loose or given.kind in _QUIET
+        doubled = given.kind == "tool_result" and self._answered(given.key, parts)
+        homeless = self.turn_id is None and given.opens is False and not quiet
+        if given.key in self.items.open or doubled or homeless:
+            late = self._late("start", {"key": given.key, "kind": given.kind})
+            return self.items.name(given.key, late)
+        if given.opens or not quiet:
             self._enter_turn()
         fields: dict[str, Any] = dict(given.fields)
         if given.subagent is not None:
             fields["subagent_id"] = given.subagent
-        self._open(given.key, given.kind, given.role, parts, "agent", native_id=given.native_id,
-                   parent_id=self.items.id_of(given.parent), fields=fields,
-                   loose=loose)  # fmt: skip
+        self._open(given.key, given.kind, given.role, parts, self._source,
+                   native_id=given.native_id, parent_id=self.items.id_of(given.parent),
+                   fields=fields, loose=loose)  # fmt: skip
         return None
 
     def _answered(self, key: str, parts: shape.Parts) -> bool:
@@ -244,12 +243,13 @@ class Normalizer:
         item = self.items.open.get(given.key)
         if item is None:
             item = self._stub(given.key, *shape.stub(given.key, given.content_type))
-        elif not item.loose and (self._due or self.turn_id is None):
-            self._enter_turn()
+        elif self.turn_id is None or self._prompts.due:
+            if not (item.loose or item.kind in _QUIET):
+                self._enter_turn()
         if item is None or item.stream is None:
             self._late("delta", {"key": given.key, "delta": given.text})
         elif given.text:
-            self.items.stream(item, given.text, "agent")
+            self.items.stream(item, given.text, self._source)
 
     def _stub(
         self, key: str, kind: ItemKind, role: Role | None, parts: shape.Parts
@@ -272,13 +272,14 @@ class Normalizer:
             self._late("completion", {"key": given.key})
         else:
             status: ItemStatus = "failed" if given.status == "failed" else "completed"
-            self.items.finish(item, parts, status, dict(given.fields), "agent")
+            self.items.finish(item, parts, status, dict(given.fields), self._source)
 
-    def _late(self, what: str, about: dict[str, Any]) -> None:
-        """Keep what came too late, or twice, where it harms nothing."""
+    def _late(self, what: str, about: dict[str, Any]) -> str:
+        """Keep what came too late, or twice, where it harms nothing; the id of that item."""
         parts = (Status(label="late", detail=what), Json(json=about))
-        item = self._open(f"late:{self._new_id('key')}", "status", None, parts, "agent")
-        self.items.finish(item, parts, "completed", {}, "agent")
+        item = self._open(f"late:{self._new_id('key')}", "status", None, parts, self._source)
+        self.items.finish(item, parts, "completed", {}, self._source)
+        return item.id
 
     def _stored(self, content: step.Content) -> shape.Parts:
         return tuple(self._store(p) if isinstance(p, step.Blob) else p for p in content)
@@ -292,19 +293,19 @@ class Normalizer:
 
     def _ask(self, given: step.AskPermission | step.AskQuestion) -> None:
         if given.key in self.requests:
-            return self._late("request", {"key": given.key})
+            self._late("request", {"key": given.key})
+            return
         loose = given.loose and "subagent_id" in (given.metadata or {})
         if not loose:
             self._enter_turn()
         body: PermissionRequested | QuestionRequested
         if isinstance(given, step.AskPermission):
             body = permission(given, self._new_id("perm"), self.items.id_of(given.item))
-            self._emit(body, "agent")
+            self._emit(body, self._source)
         else:
             body = question(given, self._new_id("qst"))
             self._emit(body, given.source)
         self.requests[given.key] = Request(key=given.key, body=body, loose=loose)
-        return None
 
     def _resolve(self, given: step.Resolve) -> None:
         request = self.requests.get(given.command.key)
@@ -323,15 +324,20 @@ class Normalizer:
             if everything or not request.loose:
                 self._withdraw(request.key, reason)
 
-    def _report(self, message: str, code: str | None, details: Any, source: Source) -> None:
+    def _report(self, error: ErrorRaised, source: Source) -> None:
         if self.turn_id is not None:
             self._enter_turn()
         self._said_why = True
-        self._emit(ErrorRaised(message=message, code=code, details=details), source)
+        self._emit(error, source)
 
-    def _unparsed(self, given: step.Unparsed) -> None:
-        raw_hash = None if self._raw is None else hashlib.sha256(self._raw).hexdigest()
-        body = AgentUnparsed(error=given.error, location=given.location, raw_hash=raw_hash)
+    def oversize(self, error: str, location: str, sha256: str, head: bytes) -> None:
+        """The agent said more at once than is decoded; the hash is that of all of it."""
+        self._raw = head
+        if not self.ended:
+            self._unparsed(error, location, sha256)
+
+    def _unparsed(self, error: str, location: str, raw_hash: str | None) -> None:
+        body = AgentUnparsed(error=error, location=location, raw_hash=raw_hash)
         self._emit(body, "daemon")
 
     # --- Ends ---
@@ -354,44 +360,34 @@ class Normalizer:
             return
         self._raw = None
         running = self.turn_id is not None
-        how = f"exit code {exit.code}" if exit.signal is None else f"signal {exit.signal}"
-        message = f"the agent's process ended ({how})"
+        error = ends.process_exit(exit)
         if running:
             self._withdraw_all("process_exit", everything=True)
-            details = {"exit_code": exit.code, "signal": exit.signal, "stderr": exit.stderr}
-            self._report(message, "process_exit", details, "daemon")
+            self._report(error, "daemon")
             self._close_turn(step.EndTurn(outcome="failed"), "process_exit", "daemon")
         self._close_open("process_exit", everything=True)
         if running and not resumable:
-            self.never_came_up(message, exit)
+            self.never_came_up(error.message, exit)
 
     def never_came_up(self, message: str, exit: step.Exit | None) -> None:
         """The agent cannot go on, nor be resumed: the session ends with what is known."""
-        code = exit.code if exit is not None else None
-        body = SessionEnded(
-            reason="error",
-            terminated_by="agent",
-            message=message,
-            exit_code=UNSET if code is None else code,
-            stderr=UNSET if exit is None else exit.stderr,
-        )
-        self._emit(body, "daemon")
-        self.ended = True
+        self._raw = None
+        self._end_session(ends.given_up(message, exit), "process_exit", "daemon")
 
     def _agent_ends(self, given: step.EndSession) -> None:
         outcome: Outcome = "failed" if given.reason == "error" else "completed"
         if self.turn_id is not None:
             self._close_turn(step.EndTurn(outcome=outcome), "session_end", "daemon")
-        self._close_open("session_end", everything=True)
-        message = UNSET if given.message is None else given.message
-        self._emit(
-            SessionEnded(reason=given.reason, terminated_by="agent", message=message), "agent"
-        )
-        self.ended = True
+        self._end_session(ends.said_goodbye(given), "session_end", self._source)
+
+    def _end_session(self, body: SessionEnded, reason: str, source: Source) -> None:
+        if not self.ended:
+            self._close_open(reason, everything=True)
+            self._emit(body, source)
+            self.ended = True
 
     def terminated(self) -> None:
         """A person ended the session; its processes are gone."""
-        if not self.ended:
-            self.interrupted("session_end")
-            self._emit(SessionEnded(reason="terminated", terminated_by="daemon"), "daemon")
-            self.ended = True
+        self.interrupted("session_end")
+        body = SessionEnded(reason="terminated", terminated_by="daemon")
+        self._end_session(body, "session_end", "daemon")

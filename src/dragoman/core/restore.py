@@ -33,7 +33,8 @@ def restore(normalizer: Normalizer, body: Body) -> None:
         case TurnEnded():
             normalizer.turn_id = None
         case PermissionRequested(permission_id=key) | QuestionRequested(question_id=key):
-            normalizer.requests[key] = Request(key=key, body=body, loose=True)
+            loose = "subagent_id" in (body.metadata or {})
+            normalizer.requests[key] = Request(key=key, body=body, loose=loose)
         case PermissionResolved(permission_id=key) | QuestionResolved(question_id=key):
             normalizer.requests.pop(key, None)
         case SessionEnded():

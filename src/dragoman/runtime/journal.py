@@ -1,15 +1,18 @@
-"""Writes one session's drafts: in order, at most one write ahead, again until they are stored."""
+"""Writes one session's drafts: in order, a little ahead, and again until they are stored."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from dragoman.core.fold import SessionState
 from dragoman.errors import StorageFull
 from dragoman.schema.events import (
     Draft,
+    ItemDelta,
     ItemStarted,
     PermissionRequested,
     QuestionRequested,
@@ -20,7 +23,17 @@ from dragoman.store import Store
 log = logging.getLogger(__name__)
 
 RETRY_S = 0.5
+AHEAD = 2
+"""So many writes may be under way: one is committed while the next is prepared."""
 _OPENING = (TurnStarted, ItemStarted, PermissionRequested, QuestionRequested)
+
+
+class _Write:
+    """A write under way, and how to do it again."""
+
+    def __init__(self, append: Callable[[], asyncio.Future[int]]) -> None:
+        self.append = append
+        self.future = append()
 
 
 class Journal:
@@ -36,8 +49,7 @@ class Journal:
         self._state = state
         self._quiet = quiet
         self._native = state.native_session_id, state.confirmed
-        self._writing: asyncio.Future[int] | None = None
-        self._append: Callable[[], asyncio.Future[int]]
+        self._writes: deque[_Write] = deque()
 
     async def write(
         self,
@@ -46,31 +58,39 @@ class Journal:
         delivered: Sequence[str] = (),
         last: bool = True,
     ) -> None:
-        """Hand drafts to the store; returns while they are written, unless others still are."""
-        await self.settle()
+        """Hand drafts to the store; returns while they are written, unless too many others are."""
+        await self._until(AHEAD - 1)
         changed = self._fold(drafts, last=last)
-        if not (drafts or delivered or changed):
-            return
-        state = self._state if changed else None
-
-        def append() -> asyncio.Future[int]:
-            return self._store.append(self._session_id, drafts, state=state, delivered=delivered)
-
-        self._append, self._writing = append, append()
+        if drafts or delivered or changed:
+            state = self._state.copy() if changed else None
+            append = partial(
+                self._store.append, self._session_id, drafts, state=state, delivered=delivered
+            )
+            self._writes.append(_Write(append))
 
     async def settle(self) -> None:
         """Wait until everything is committed, however long the store cannot write."""
-        while self._writing is not None:
+        await self._until(0)
+
+    async def _until(self, under_way: int) -> None:
+        while len(self._writes) > under_way:
             try:
-                await self._writing
-                self._writing = None
+                await self._writes[0].future
+                self._writes.popleft()
                 self.degraded = False
             except StorageFull as error:
-                if not self.degraded:
-                    log.error("session %s waits for the store: %s", self._session_id, error)
-                self.degraded = True
-                await asyncio.sleep(RETRY_S)
-                self._writing = self._append()
+                await self._again(error)
+
+    async def _again(self, error: StorageFull) -> None:
+        """The store cannot write: what came after failed too. Try all of it again, in order."""
+        if not self.degraded:
+            log.error("session %s waits for the store: %s", self._session_id, error)
+        self.degraded = True
+        await asyncio.wait([write.future for write in self._writes])
+        await asyncio.sleep(RETRY_S)
+        for write in self._writes:
+            write.future.exception()
+            write.future = write.append()
 
     async def cancel(self, message_id: str, drafts: Sequence[Draft]) -> None:
         """Take a waiting message back. Raise NotFound, Conflict, StorageFull."""
@@ -82,6 +102,8 @@ class Journal:
         native = state.native_session_id, state.confirmed
         changed, self._native = native != self._native, native
         for at, draft in enumerate(drafts):
+            if type(draft.body) is ItemDelta:
+                continue  # by far the most, and it changes nothing here
             changed = state.apply(draft.body) or changed
             if state.open_since is None and isinstance(draft.body, _OPENING):
                 state.open_since = self._store.sequence(self._session_id) + at

@@ -74,7 +74,7 @@ class AgentProcess:
         self._mark = mark
         self._loop = asyncio.get_running_loop()
         self._lines = Lines(max_bytes=max_line_bytes)
-        self._waiting: deque[bytes | Oversize] = deque()
+        self._waiting: deque[tuple[list[bytes | Oversize], int]] = deque()
         self._waiting_bytes = 0
         self._paused = False
         self._stderr = StderrTail()
@@ -126,9 +126,9 @@ class AgentProcess:
         taken: list[bytes | Oversize] = []
         size = 0
         while self._waiting and size < BATCH_BYTES:
-            line = self._waiting.popleft()
-            size += _size(line)
-            taken.append(line)
+            lines, bytes_read = self._waiting.popleft()
+            size += bytes_read
+            taken += lines
         self._waiting_bytes -= size
         if self._paused and self._waiting_bytes < PAUSE_ABOVE_BYTES // 2 and "stdout" in self._fds:
             self._paused = False
@@ -156,8 +156,9 @@ class AgentProcess:
 
     def _queue(self, lines: list[bytes | Oversize]) -> None:
         if lines:
-            self._waiting.extend(lines)
-            self._waiting_bytes += sum(map(_size, lines))
+            size = sum(map(_size, lines))
+            self._waiting.append((lines, size))
+            self._waiting_bytes += size
             self._wake()
 
     def _read_stderr(self) -> bool:

@@ -125,7 +125,7 @@ class ItemStarted(Body, frozen=True, kw_only=True):
     item: Item
 
 
-class ItemDelta(Body, frozen=True, kw_only=True):
+class ItemDelta(Body, frozen=True, kw_only=True, gc=False):
     """The next piece of an open item."""
 
     type = "item.delta"
@@ -289,7 +289,7 @@ class Event(Struct, frozen=True, kw_only=True):
     raw: Any = None
 
 
-class Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True, gc=False):
     """An event that has not been stamped: no id, no sequence, no time."""
 
     body: Body

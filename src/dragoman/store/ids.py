@@ -7,31 +7,36 @@ import time
 from collections.abc import Callable
 
 
-def id_maker() -> Callable[[str], str]:
-    """Make ids like `evt_19a8b…`: milliseconds, a count within them, and who counted."""
-    who = secrets.token_hex(6)
-    last = 0
-    count = 0
+class IdMaker:
+    """Makes ids like `evt_19a8b…`: milliseconds, a count within them, and who counted."""
 
-    def new_id(kind: str) -> str:
-        nonlocal last, count
-        now = time.time_ns() // 1_000_000
-        if now > last:
-            last, count = now, 0
-        else:
-            count += 1  # also when the clock went back: ids never do
-        return f"{kind}_{last:011x}{count:06x}{who}"
+    def __init__(self, clock_ms: Callable[[], int]) -> None:
+        self._clock_ms = clock_ms
+        self._who = secrets.token_hex(6)
+        self._last = 0
+        self._count = 0
 
-    return new_id
+    def new_ids(self, kind: str, count: int) -> list[bytes]:
+        """Make many at once, for what happens at once."""
+        now = self._clock_ms()
+        if now > self._last:  # else the clock stood still or went back: ids never do
+            self._last, self._count = now, 0
+        first, self._count = self._count, self._count + count
+        prefix, who = f"{kind}_{self._last:011x}".encode(), self._who.encode()
+        return [b"%b%06x%b" % (prefix, number, who) for number in range(first, first + count)]
 
-
-new_id = id_maker()
-"""The maker that this process uses."""
+    def new_id(self, kind: str) -> str:
+        """Make one."""
+        return self.new_ids(kind, 1)[0].decode()
 
 
 def now_ms() -> int:
     """Milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
+
+
+_maker = IdMaker(now_ms)
+new_id, new_ids = _maker.new_id, _maker.new_ids
 
 
 def timestamp(ms: int) -> str:

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from dragoman.store.base import Batch, Page
+from dragoman.store.raws import whole, whole_size
 from dragoman.store.schema import connect_reader
 
 T = TypeVar("T")
@@ -19,15 +20,15 @@ MAX_BATCH_BYTES = 512 << 10
 BATCH_EVENTS = 2000
 
 _LINE = "line"
+_OTHER = "FROM events o WHERE o.session = e.session AND o.sequence = e.raw_at"
 # An event is stored with `"raw":null}` at its end; the native message goes between.
 _LINE_WITH_RAW = (
-    "substr(line, 1, length(line) - 5) || coalesce(raw, (SELECT o.raw FROM events o "
-    "WHERE o.session = e.session AND o.sequence = e.raw_at), 'null') || '}'"
+    f"substr(line, 1, length(line) - 5) || "
+    f"coalesce({whole('e')}, (SELECT {whole('o')} {_OTHER}), 'null') || '}}'"
 )
 _SIZE = "length(line)"
 _SIZE_WITH_RAW = (
-    "length(line) + coalesce(length(raw), (SELECT length(o.raw) FROM events o "
-    "WHERE o.session = e.session AND o.sequence = e.raw_at), 0)"
+    f"length(line) + coalesce({whole_size('e')}, (SELECT {whole_size('o')} {_OTHER}), 0)"
 )
 _END = """
     SELECT max(sequence), count(*) FROM (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,6 @@ from dragoman.errors import Conflict, KeyReused, NotFound, SessionEnded, Session
 from dragoman.schema.commands import Attachment
 from dragoman.schema.events import (
     Body,
-    Draft,
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
@@ -31,15 +31,11 @@ from dragoman.store.base import (
     SessionFilter,
     SessionRow,
 )
-
-EventRow = tuple[int, int, int, int | None, bytes, bytes | None]
-"""session, sequence, crc, raw_at, line, raw."""
+from dragoman.store.stamp import EventRow
 
 Snapshot = tuple[bytes, str, str | None, bool]
 """state, status, title, unfinished."""
 
-_REQUESTS = (PermissionRequested, QuestionRequested)
-_RESOLUTIONS = (PermissionResolved, QuestionResolved)
 _spec = msgspec.json.Decoder(CreateSession)
 _state = msgspec.json.Decoder(SessionState)
 encode = msgspec.json.Encoder().encode
@@ -62,8 +58,8 @@ def snapshot_of(state: SessionState) -> Snapshot:
 
 _SIZES = (256, 32, 4, 1)
 _INSERTS = {
-    size: "INSERT INTO events (session, sequence, crc, raw_at, line, raw) VALUES "
-    + ",".join(["(?,?,?,?,?,?)"] * size)
+    size: "INSERT INTO events (crc, session, sequence, raw_at, line, raw, raw_cut, raw_from, "
+    "raw_size) VALUES " + ",".join(["(?,?,?,?,?,?,?,?,?)"] * size)
     for size in _SIZES
 }
 
@@ -75,6 +71,7 @@ def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow]) -> None:
         while len(rows) - at >= size:
             flat: list[Any] = []
             for row in rows[at : at + size]:
+                flat.append(zlib.crc32(row[3]))  # of a large line, without the lock
                 flat += row
             db.execute(_INSERTS[size], flat)
             at += size
@@ -111,22 +108,21 @@ def advance_session(
         )
 
 
-def note_requests(db: sqlite3.Connection, session: int, drafts: Sequence[Draft]) -> None:
+def note_requests(db: sqlite3.Connection, session: int, bodies: Sequence[Body]) -> None:
     """Keep permissions and questions beside the events that they came with."""
-    for draft in drafts:
-        body = draft.body
-        if isinstance(body, _REQUESTS + _RESOLUTIONS):
-            request_id = (
-                body.permission_id
-                if isinstance(body, PermissionRequested | PermissionResolved)
-                else body.question_id
-            )
-            db.execute(
-                "INSERT INTO requests (request_id, session, type, body) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (request_id) DO UPDATE SET type = excluded.type, "
-                "body = excluded.body",
-                (request_id, session, body.type, encode(body)),
-            )
+    for body in bodies:
+        match body:
+            case PermissionRequested() | PermissionResolved():
+                request_id = body.permission_id
+            case QuestionRequested() | QuestionResolved():
+                request_id = body.question_id
+            case _:
+                continue
+        db.execute(
+            "INSERT INTO requests (request_id, session, type, body) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (request_id) DO UPDATE SET type = excluded.type, body = excluded.body",
+            (request_id, session, body.type, encode(body)),
+        )
 
 
 def request(db: sqlite3.Connection, session_id: str, request_id: str) -> RequestRow | None:

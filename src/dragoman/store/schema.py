@@ -35,7 +35,10 @@ MIGRATIONS: tuple[str, ...] = (
         crc INTEGER NOT NULL,
         raw_at INTEGER,
         line BLOB NOT NULL,
-        raw BLOB
+        raw BLOB,
+        raw_cut INTEGER,
+        raw_from INTEGER,
+        raw_size INTEGER
     );
     CREATE UNIQUE INDEX events_order ON events (session, sequence);
     CREATE TABLE messages (

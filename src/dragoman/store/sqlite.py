@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import zlib
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import msgspec
 
 from dragoman.core.fold import SessionState
 from dragoman.errors import SessionNotFound
-from dragoman.schema.events import Body, Draft, Event, SessionEnded, decode_body, encode
+from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded, decode_body
 from dragoman.store import rows
 from dragoman.store.base import (
     Batch,
@@ -26,13 +25,13 @@ from dragoman.store.base import (
     SessionRow,
 )
 from dragoman.store.feed import Feed
-from dragoman.store.ids import new_id, now_ms, timestamp
+from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
 from dragoman.store.reader import Readers, batch, page
 from dragoman.store.repair import ensure_sound
 from dragoman.store.schema import connect, migrate
+from dragoman.store.stamp import EventRow, stamp
 from dragoman.store.writer import Writer
-from dragoman.wire.raw import as_json
 from dragoman.wire.sse import frame
 
 DATABASE = "dragoman.db"
@@ -73,7 +72,7 @@ class SqliteStore:
 
         def work(db: sqlite3.Connection) -> int:
             number = rows.insert_session(db, row)
-            stamped = _stamp(row.session_id, number, 0, drafts)
+            stamped = stamp(row.session_id, number, 0, drafts)
             rows.advance_session(db, number, 0, len(stamped), row.created_at, None)
             rows.insert_events(db, stamped)
             return number
@@ -129,16 +128,17 @@ class SqliteStore:
         """Store events, and what changes with them; resolves to the last sequence."""
         feed = self._watched[session_id]
         expected, now = feed.assigned, now_ms()
-        stamped = _stamp(session_id, feed.session, expected, drafts)
+        stamped = stamp(session_id, feed.session, expected, drafts)
         last = expected + len(stamped)
         snapshot = None if state is None else rows.snapshot_of(state)
+        notable = [draft.body for draft in drafts if type(draft.body) is not ItemDelta]
 
         def work(db: sqlite3.Connection) -> int:
             if cancelled is not None:
                 rows.ensure_queued(db, feed.session, cancelled)
             rows.advance_session(db, feed.session, expected, last, now, snapshot)
             rows.insert_events(db, stamped)
-            rows.note_requests(db, feed.session, drafts)
+            rows.note_requests(db, feed.session, notable)
             rows.mark(db, "delivered", delivered)
             if cancelled is not None:
                 rows.mark(db, "cancelled", (cancelled,))
@@ -146,7 +146,7 @@ class SqliteStore:
 
         feed.assigned = last
         feed.outstanding += 1
-        ended = any(isinstance(draft.body, SessionEnded) for draft in drafts)
+        ended = any(isinstance(body, SessionEnded) for body in notable)
         return self._writer.submit(work, partial(_published, feed, stamped, last, ended))
 
     async def read(self, session_id: str, after: int, limit: int, *, raw: bool) -> Page:
@@ -177,7 +177,7 @@ class SqliteStore:
                 if found is not None and found.frames:
                     after = found.last
                     yield found
-                elif feed.ended or self._closing:
+                elif feed.ended or feed.deleted or self._closing:
                     return
                 else:
                     await feed.bell.wait()
@@ -250,49 +250,16 @@ class SqliteStore:
 
 
 def _published(
-    feed: Feed, stamped: list[rows.EventRow], last: int, ended: bool, committed: bool
+    feed: Feed, stamped: list[EventRow], last: int, ended: bool, committed: bool
 ) -> None:
     feed.outstanding -= 1
     if committed:
-        frames = [frame(row[1], row[4]) for row in stamped] if feed.readers else []
+        frames = [frame(row[1], row[3]) for row in stamped] if feed.readers else []
         if stamped:
             feed.publish(frames, last, ended)
     elif not feed.outstanding:
         # What was numbered after the failed write failed too: its numbers are free again.
         feed.assigned = feed.committed
-
-
-def _stamp(
-    session_id: str, session: int, after: int, drafts: Sequence[Draft]
-) -> list[rows.EventRow]:
-    """Give drafts an id, a sequence and a time; encode once. A native message is kept once."""
-    time = timestamp(now_ms())
-    stamped: list[rows.EventRow] = []
-    kept: bytes | None = None
-    kept_at = 0
-    for sequence, draft in enumerate(drafts, after + 1):
-        line = encode(
-            Event(
-                event_id=new_id("evt"),
-                sequence=sequence,
-                time=time,
-                session_id=session_id,
-                native_session_id=draft.native_session_id,
-                synthetic=draft.source == "daemon",
-                source=draft.source,
-                type=draft.body.type,
-                data=draft.body,
-            )
-        )
-        if draft.raw is None:
-            raw_at, raw = None, None
-        elif draft.raw is kept:
-            raw_at, raw = kept_at, None
-        else:
-            kept, kept_at = draft.raw, sequence
-            raw_at, raw = None, as_json(draft.raw)
-        stamped.append((session, sequence, zlib.crc32(line), raw_at, line, raw))
-    return stamped
 
 
 class _TypeAndData(msgspec.Struct):

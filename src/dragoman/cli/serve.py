@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.exits import reporting
+from dragoman.cli.secrecy import take_token
 
 
 def serve(
@@ -34,6 +35,7 @@ def serve(
     config: Annotated[str | None, typer.Option(help="A settings file (TOML).")] = None,
 ) -> None:
     """Run the daemon, until it is stopped."""
+    token = take_token(token)
     flags = {
         "host": host,
         "port": port,

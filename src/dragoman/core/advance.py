@@ -28,8 +28,13 @@ class Interpreter:
         """The agent said something; what cannot be decoded is kept, and harms nothing else."""
         try:
             self._run(self._converter.receive(message), message)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-            self._normalizer.apply(Unparsed(error=str(error), location=self._agent), message)
+        except Exception as error:  # noqa: BLE001 - a dialect's defect costs one message
+            self._unparsed(error, message)
+
+    def _unparsed(self, error: Exception, message: bytes) -> None:
+        known = isinstance(error, msgspec.MsgspecError)
+        what = str(error) if known else f"{type(error).__name__}: {error}"
+        self._normalizer.apply(Unparsed(error=what, location=self._agent), message)
 
     def oversize(self, size: int, sha256: str, head: bytes) -> None:
         """The agent said more at once than is decoded."""

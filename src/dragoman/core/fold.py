@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, Struct
 
-from dragoman.schema.commands import PermissionMode
+from dragoman.schema.commands import PERMISSION_MODES, PermissionMode
 from dragoman.schema.events import (
     Body,
     ModelUsage,
@@ -106,7 +106,9 @@ class SessionState(Struct, kw_only=True):
         if body.mode is not UNSET:
             self.agent_mode = body.mode
         if body.permission_mode is not UNSET:
-            self.permission_mode = msgspec.convert(body.permission_mode, PermissionMode)
+            # An agent may have modes that are not ours; they are shown, and decide nothing here.
+            known = [mode for mode in PERMISSION_MODES if mode == body.permission_mode]
+            self.permission_mode = known[0] if known else self.permission_mode
         if body.title is not UNSET:
             self.title = body.title
 

@@ -190,10 +190,13 @@ class Normalizer:
         why = "interrupted" if reason == "interrupt" else reason
         self.items.close_all(why, everything=everything)
 
+    @property
+    def _before_turn(self) -> bool:
+        return self.turn_id is None or bool(self._prompts.due)
+
     def _enter_turn(self) -> None:
         """Before anything else of a turn: the turn, then the person's message."""
-        if self.turn_id is None:
-            self._begin_turn("daemon")
+        self._begin_turn("daemon")
         self._show_due()
 
     # --- Items ---
@@ -243,9 +246,8 @@ class Normalizer:
         item = self.items.open.get(given.key)
         if item is None:
             item = self._stub(given.key, *shape.stub(given.key, given.content_type))
-        elif self.turn_id is None or self._prompts.due:
-            if not (item.loose or item.kind in _QUIET):
-                self._enter_turn()
+        elif self._before_turn and not (item.loose or item.kind in _QUIET):
+            self._enter_turn()
         if item is None or item.stream is None:
             self._late("delta", {"key": given.key, "delta": given.text})
         elif given.text:

@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from dragoman.core.fold import SessionState
 from dragoman.errors import StorageFull
@@ -83,14 +84,25 @@ class Journal:
 
     async def _again(self, error: StorageFull) -> None:
         """The store cannot write: what came after failed too. Try all of it again, in order."""
-        if not self.degraded:
-            log.error("session %s waits for the store: %s", self._session_id, error)
-        self.degraded = True
         await asyncio.wait([write.future for write in self._writes])
-        await asyncio.sleep(RETRY_S)
+        await self._wait_for_space(error)
         for write in self._writes:
             write.future.exception()
             write.future = write.append()
+
+    async def _wait_for_space(self, error: Exception) -> None:
+        if not self.degraded:
+            log.error("session %s waits for the store: %s", self._session_id, error)
+        self.degraded = True
+        await asyncio.sleep(RETRY_S)
+
+    async def store_file(self, path: Path, data: bytes) -> None:
+        """Store a file before the events that name it."""
+        while True:
+            try:
+                return await asyncio.to_thread(_store_file, path, data)
+            except OSError as error:
+                await self._wait_for_space(error)
 
     async def cancel(self, message_id: str, drafts: Sequence[Draft]) -> None:
         """Take a waiting message back. Raise NotFound, Conflict, StorageFull."""
@@ -112,3 +124,12 @@ class Journal:
             state.open_since = None
             changed = True
         return changed
+
+
+def _store_file(path: Path, data: bytes) -> None:
+    """Write a file under its final name only when it is whole."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_bytes(data)
+        partial.replace(path)

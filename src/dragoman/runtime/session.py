@@ -20,12 +20,12 @@ from dragoman.core.advance import Interpreter
 from dragoman.core.blobs import StoreFile
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
-from dragoman.errors import AgentProcessExited, DaemonError, DeadlinePassed, SessionEnded
+from dragoman.errors import AgentProcessExited, DeadlinePassed, DragomanError, SessionEnded
 from dragoman.runtime import linux
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.journal import Journal
 from dragoman.runtime.process import AgentProcess
-from dragoman.runtime.spec import spec_of, store_file, update_of
+from dragoman.runtime.spec import spec_of, update_of
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -56,6 +56,7 @@ class Session:
         store: Store,
         settings: Settings,
         mark: str,
+        on_end: Callable[[Session], None],
     ) -> None:
         self.id = row.session_id
         self.state = row.state
@@ -65,6 +66,7 @@ class Session:
         self._store = store
         self._settings = settings
         self._mark = f"{mark}:{row.session_id}"
+        self._on_end = on_end
         files = Path(settings.data_dir) / "files" / row.session_id
         self._normalizer = Normalizer(new_id, str(files))
         self._normalizer.native_session_id = row.state.native_session_id
@@ -139,10 +141,26 @@ class Session:
             self._news.clear()
             while self._inbox:
                 await self._perform(*self._inbox.popleft())
-            await self._receive()
-            await self._deliver()
+            try:
+                await self._receive()
+                await self._deliver()
+            except Exception as error:  # the last resort: a defect of ours ends in the log
+                log.exception("session %s failed", self.id)
+                await self._fail(error)
+            self._closing = self._closing or self._normalizer.ended
+        self._on_end(self)
         while self._inbox:
             self._inbox.popleft()[1].set_exception(SessionEnded(self.id))
+
+    async def _fail(self, error: Exception) -> None:
+        """Something that we did not think of: the turn fails, and says so; the session goes on."""
+        await self._stop_process()
+        if self._normalizer.turn_id is not None:
+            message = f"the daemon failed: {type(error).__name__}: {error}"
+            self._normalizer.apply(Report(message=message, code="internal_error"), None)
+            self._normalizer.apply(EndTurn(outcome="failed"), None)
+        await self._carry_out(self._normalizer.take())
+        await self._journal.settle()
 
     async def _perform(
         self, action: Callable[[], Awaitable[Any]], future: asyncio.Future[Any]
@@ -195,7 +213,7 @@ class Session:
                 case Delivered(message_id=message_id):
                     delivered.append(message_id)
                 case StoreFile(path=path, data=data):
-                    await asyncio.to_thread(store_file, Path(path), data)
+                    await self._journal.store_file(Path(path), data)
                 case Send(data=data):
                     await self._journal.write(drafts, delivered=delivered, last=False)
                     await self._journal.settle()
@@ -230,10 +248,10 @@ class Session:
         try:
             await self._ensure_process()
             await self._command(prompt)
-        except DaemonError as error:
+        except DragomanError as error:
             await self._refused(prompt, error)
 
-    async def _refused(self, prompt: Prompt, error: DaemonError) -> None:
+    async def _refused(self, prompt: Prompt, error: DragomanError) -> None:
         """A message that could not be sent still gets its turn, and the turn says why."""
         code = "stdin_blocked" if isinstance(error, DeadlinePassed) else "launch_failed"
         self._normalizer.remember(prompt)
@@ -365,9 +383,13 @@ class Session:
 
     async def recover(self) -> None:
         """Close what the last daemon left open, once. Called before `start`."""
-        if self.state.open_since is not None:
-            for body in await self._store.bodies(self.id, self.state.open_since):
-                restore(self._normalizer, body)
-            self._normalizer.interrupted("restart")
-            await self._carry_out(self._normalizer.take())
-            await self._journal.settle()
+        if self.state.open_since is None:
+            return
+        for body in await self._store.bodies(self.id, self.state.open_since):
+            restore(self._normalizer, body)
+        self._normalizer.interrupted("restart")
+        if "resume" not in self._adapter.capabilities.shown:
+            message = "the daemon was restarted, and this agent cannot resume a session"
+            self._normalizer.never_came_up(message, None)
+        await self._carry_out(self._normalizer.take())
+        await self._journal.settle()

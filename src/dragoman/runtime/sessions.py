@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import re
@@ -47,6 +48,7 @@ from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store
 from dragoman.store.ids import new_id, now_ms
 
 log = logging.getLogger(__name__)
+STOP_DEADLINE_S = 10.0
 _ID = re.compile(SESSION_ID_PATTERN)
 
 
@@ -69,12 +71,19 @@ class Sessions:
             log.warning("ended %d processes that an earlier daemon left", left)
         for session_id in await self.store.unfinished():
             await self._open(session_id)
+        await self.store.purge()
 
     async def stop(self) -> None:
         """End all agents, in parallel; turns end as interrupted, sessions go on after a start."""
         self._stopping = True
         sessions = await asyncio.gather(*self._live.values(), return_exceptions=True)
-        await asyncio.gather(*(s.close() for s in sessions if isinstance(s, Session)))
+        closing = [asyncio.create_task(s.close()) for s in sessions if isinstance(s, Session)]
+        if closing:
+            # A store that cannot write must not hold the daemon up: what is not written stays
+            # open in the log, and the next start closes it.
+            _, late = await asyncio.wait(closing, timeout=STOP_DEADLINE_S)
+            for task in late:
+                task.cancel()
 
     # --- Making and finding ---
 
@@ -160,22 +169,29 @@ class Sessions:
         row = await self.row(session_id)
         await self.store.watch(session_id)
         adapter = self._agents.adapter(row.create.agent)
-        session = Session(row, adapter, self._agents, self.store, self._settings, self._mark)
+        session = Session(
+            row, adapter, self._agents, self.store, self._settings, self._mark, self._forget
+        )
         await session.recover()
         session.start()
         return session
 
+    def _forget(self, session: Session) -> None:
+        """A session that takes nothing more needs no task."""
+        self._live.pop(session.id, None)
+        self.store.unwatch(session.id)
+
     async def _running(self, session_id: str) -> Session:
-        session = await self._open(session_id)
-        if session.state.ended:
+        """The live session. Raise SessionEnded where it takes nothing more."""
+        if session_id not in self._live and (await self.row(session_id)).state.ended:
             raise SessionEnded(session_id)
-        return session
+        return await self._open(session_id)
 
     # --- What people may want ---
 
     async def send(self, session_id: str, message: Message, key: str | None) -> Receipt:
         """Accept a message, durably; the same key never sends twice."""
-        session = await self._open(session_id)
+        session = await self._running(session_id)
         if session.degraded:
             raise StorageFull("the store cannot write at the moment; nothing was accepted")
         row = MessageRow(
@@ -191,7 +207,7 @@ class Sessions:
 
     async def cancel_message(self, session_id: str, message_id: str) -> None:
         """Take a waiting message back."""
-        session = await self._open(session_id)
+        session = await self._running(session_id)
         await session.cancel_message(message_id)
 
     async def interrupt(self, session_id: str) -> None:
@@ -201,7 +217,7 @@ class Sessions:
 
     async def patch(self, session_id: str, wanted: PatchSession) -> SessionRow:
         """Change a session's title, or how it works."""
-        session = await self._open(session_id)
+        session = await self._running(session_id)
         adapter = self._agents.adapter((await self.row(session_id)).create.agent)
         if wanted.agent_mode is not None:
             known = [mode.id for mode in adapter.modes]
@@ -212,22 +228,17 @@ class Sessions:
             mode=wanted.agent_mode,
             permission_mode=wanted.permission_mode,
         )
-        if session.state.ended:
-            raise SessionEnded(session_id)
         await session.configure(change, wanted.title)
         return await self.row(session_id)
 
     async def terminate(self, session_id: str) -> None:
         """End a session; again, where it has ended."""
-        session = await self._open(session_id)
-        await session.terminate()
+        with contextlib.suppress(SessionEnded):
+            await (await self._running(session_id)).terminate()
 
     async def delete(self, session_id: str) -> None:
         """End a session and forget it."""
-        session = await self._open(session_id)
-        await session.terminate()
-        await session.close()
-        self._live.pop(session_id, None)
+        await self.terminate(session_id)
         await self.store.delete(session_id)
         files = Path(self._settings.data_dir) / "files" / session_id
         await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)
@@ -240,7 +251,7 @@ class Sessions:
         """Answer a permission: the first answer wins, the same again is fine."""
         row = await self._request(session_id, request_id, "permission")
         if isinstance(row.body, PermissionRequested):
-            session = await self._open(session_id)
+            session = await self._running(session_id)
             if await session.answer(request_id, answer):
                 return
             row = await self._request(session_id, request_id, "permission")
@@ -254,7 +265,7 @@ class Sessions:
         row = await self._request(session_id, request_id, "question")
         if isinstance(row.body, QuestionRequested):
             _one_list_each(row.body, answer)
-            session = await self._open(session_id)
+            session = await self._running(session_id)
             if await session.answer(request_id, answer):
                 return
             row = await self._request(session_id, request_id, "question")

@@ -1,8 +1,7 @@
-"""What a session's row says, as an adapter wants to hear it; and the files beside the log."""
+"""What a session's row says, as an adapter wants to hear it."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -43,12 +42,3 @@ def update_of(wanted: Configure) -> SessionUpdated:
     """The event that a change makes while no agent runs."""
     changes = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value}
     return SessionUpdated(**changes)
-
-
-def store_file(path: Path, data: bytes) -> None:
-    """Write a file under its final name only when it is whole."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        partial = path.with_name(f".{path.name}.partial")
-        partial.write_bytes(data)
-        partial.replace(path)

@@ -107,6 +107,9 @@ class Store(Protocol):
     async def delete(self, session_id: str) -> None:
         """Forget a session, but not its id."""
 
+    async def purge(self) -> None:
+        """Finish what a delete began."""
+
     async def watch(self, session_id: str) -> None:
         """Make a session ready for `append`."""
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+import msgspec
+
 from dragoman.store.base import Batch, Page
 from dragoman.store.raws import whole, whole_size
 from dragoman.store.schema import connect_reader
@@ -78,7 +80,7 @@ class Readers:
             work, future = job
             try:
                 result, error = work(db), None
-            except sqlite3.Error as failed:
+            except (sqlite3.Error, msgspec.MsgspecError, ValueError) as failed:
                 result, error = None, failed
             self._loop.call_soon_threadsafe(_settle, future, result, error)
         db.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sqlite3
 import time
@@ -10,12 +11,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from dragoman.core.fold import SessionState
+from dragoman.schema.events import decode
+from dragoman.schema.http import CreateSession
+from dragoman.store.rebuild import Rebuilt, is_readable
+from dragoman.store.rows import StoredMessage
 from dragoman.store.schema import MIGRATIONS, connect, migrate
 
 log = logging.getLogger(__name__)
 
 CHECKED_AT_START_BYTES = 64 << 20
 """Larger files are checked by `dragoman doctor`, not at every start."""
+
+_NOT_DAMAGE = {
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM,
+}  # fmt: skip
+_spec = msgspec.json.Decoder(CreateSession)
+_state = msgspec.json.Decoder(SessionState)
+_message = msgspec.json.Decoder(StoredMessage)
 
 
 def ensure_sound(path: Path) -> None:
@@ -42,72 +58,118 @@ def ensure_sound(path: Path) -> None:
 def damage(path: Path, *, thorough: bool) -> str | None:
     """What is wrong with a database file, None if nothing is found."""
     try:
-        db = sqlite3.connect(path)
+        db = _open(path)
         try:
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if tables and not version:
+                return "it has tables, but no version"
             if thorough:
-                (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+                (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
                 if verdict != "ok":
                     return str(verdict)
                 if 0 < version <= len(MIGRATIONS):
-                    return _changed_event(db)
+                    return _changed_event(db) or _changed_row(db)
         finally:
             db.close()
     except sqlite3.DatabaseError as error:
         # A lock or a full disk is not damage; the start itself will tell.
-        return None if isinstance(error, sqlite3.OperationalError) else str(error)
+        return None if error.sqlite_errorcode & 0xFF in _NOT_DAMAGE else str(error)
     return None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path)
+    db.text_factory = lambda text: text.decode(errors="replace")
+    return db
 
 
 def _changed_event(db: sqlite3.Connection) -> str | None:
     for session, sequence, crc, line in db.execute(
         "SELECT session, sequence, crc, line FROM events"
     ):
-        if zlib.crc32(line) != crc:
+        if not _is_intact(line, crc):
             return f"event {sequence} of session {session} was changed"
+    return None
+
+
+def _is_intact(line: object, crc: object) -> bool:
+    return isinstance(line, bytes) and zlib.crc32(line) == crc
+
+
+def _changed_row(db: sqlite3.Connection) -> str | None:
+    checks = (
+        ("SELECT n, spec FROM sessions WHERE NOT deleted", _spec),
+        ("SELECT n, state FROM sessions WHERE NOT deleted", _state),
+        ("SELECT message_id, body FROM messages WHERE state = 'queued'", _message),
+    )
+    for query, decoder in checks:
+        for name, value in db.execute(query):
+            if not is_readable(decoder, value):
+                return f"row {name!r} of {query.split()[4]} cannot be read"
     return None
 
 
 def rescue(damaged: Path, target: Path) -> int:
     """Copy what can be read: each session with its events up to the first that is lost."""
-    source = sqlite3.connect(damaged)
+    source = _open(damaged)
     db = connect(target, synchronous="normal")
     migrate(db, target)
-    count = 0
     db.execute("BEGIN")
-    for session in _readable(source, "sessions", "n"):
-        last = _rescue_events(source, db, session["n"])
-        count += last
-        _insert(db, "sessions", {**session, "event_count": last, "unfinished": 1})
-    for table, key in (("messages", "position"), ("requests", "request_id")):
-        for row in _readable(source, table, key):
-            _insert(db, table, row)
+    count = _rescue_sessions(source, db)
+    for row in _readable(source, "messages", "position"):
+        if is_readable(_message, row["body"]):
+            _insert(db, "messages", row)
+    for row in _readable(source, "requests", "request_id"):
+        _insert(db, "requests", row)
     db.execute("COMMIT")
     db.close()
     source.close()
     return count
 
 
-def _rescue_events(source: sqlite3.Connection, db: sqlite3.Connection, session: int) -> int:
-    last = 0
-    try:
-        found = source.execute(
-            "SELECT * FROM events WHERE session = ? ORDER BY sequence", (session,)
-        )
-        names = [column[0] for column in found.description]
-        for values in found:
-            row = dict(zip(names, values, strict=True))
-            if row["sequence"] != last + 1 or zlib.crc32(row["line"]) != row["crc"]:
+def _rescue_sessions(source: sqlite3.Connection, db: sqlite3.Connection) -> int:
+    with contextlib.suppress(sqlite3.DatabaseError):
+        # A torn index or table must not hide the others.
+        source.execute("PRAGMA writable_schema = ON")
+    count = 0
+    kept = {row["n"]: row for row in _readable(source, "sessions", "n")}
+    lost = {row["session"] for row in _readable(source, "(SELECT DISTINCT session FROM events)")}
+    for number in sorted({*kept, *lost}):
+        if number in kept and kept[number]["deleted"]:
+            _insert(db, "sessions", kept[number])
+            continue
+        rebuilt = _rescue_events(source, db, number)
+        if rebuilt is not None:
+            count += rebuilt.last
+            _insert(db, "sessions", rebuilt.row(number, kept.get(number)))
+    return count
+
+
+def _rescue_events(
+    source: sqlite3.Connection, db: sqlite3.Connection, session: int
+) -> Rebuilt | None:
+    rebuilt: Rebuilt | None = None
+    # The index may be torn where the table is not, and the other way round.
+    for table in ("events", "events NOT INDEXED"):
+        last = rebuilt.last if rebuilt else 0
+        after = f"{table} WHERE session = {int(session)} AND sequence > {last}"
+        for row in _readable(source, after, "sequence"):
+            if not _is_intact(row["line"], row["crc"]):
                 break
-            last += 1
-            _insert(db, "events", {k: v for k, v in row.items() if k != "id"})
-    except sqlite3.DatabaseError as error:
-        log.error("session %d is readable up to event %d: %s", session, last, error)
-    return last
+            try:
+                event = decode(row["line"])
+                rebuilt = rebuilt or Rebuilt(event)
+                rebuilt.see(event)
+            except msgspec.MsgspecError as error:
+                log.error("session %d goes on with what does not belong to it: %s", session, error)
+                break
+            fixed = {"session": session, "sequence": event.sequence}
+            _insert(db, "events", {k: v for k, v in row.items() if k != "id"} | fixed)
+    return rebuilt
 
 
-def _readable(source: sqlite3.Connection, table: str, key: str) -> Iterator[dict[str, Any]]:
+def _readable(source: sqlite3.Connection, table: str, key: str = "1") -> Iterator[dict[str, Any]]:
     try:
         found = source.execute(f"SELECT * FROM {table} ORDER BY {key}")
         names = [column[0] for column in found.description]
@@ -118,5 +180,7 @@ def _readable(source: sqlite3.Connection, table: str, key: str) -> Iterator[dict
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    """Keep a row, unless it breaks what is kept already."""
     marks = ", ".join("?" * len(row))
-    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+    names = ", ".join(row)
+    db.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", list(row.values()))

@@ -283,12 +283,29 @@ def _message_row(message_id: str, body: bytes, key: str | None) -> MessageRow:
     )
 
 
-def delete(db: sqlite3.Connection, session: int) -> None:
-    """Forget a session's content; its id stays taken."""
-    for table in ("events", "messages", "requests"):
-        db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+PURGE_EVENTS = 5000
+
+
+def mark_deleted(db: sqlite3.Connection, session: int) -> None:
+    """Forget a session; its id stays taken, its content is purged later."""
     db.execute(
         "UPDATE sessions SET deleted = 1, unfinished = 0, spec = x'', state = x'', title = NULL "
         "WHERE n = ?",
         (session,),
     )
+
+
+def purge(db: sqlite3.Connection) -> bool:
+    """Remove some of what deleted sessions left; whether there may be more."""
+    found = db.execute("SELECT n FROM sessions WHERE deleted = 1 ORDER BY n LIMIT 1").fetchone()
+    if found is None:
+        return False
+    done = db.execute(
+        "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session = ? LIMIT ?)",
+        (found[0], PURGE_EVENTS),
+    )
+    if done.rowcount < PURGE_EVENTS:
+        db.execute("DELETE FROM messages WHERE session = ?", found)
+        db.execute("DELETE FROM requests WHERE session = ?", found)
+        db.execute("UPDATE sessions SET deleted = 2 WHERE n = ?", found)  # nothing is left of it
+    return True

@@ -28,6 +28,7 @@ MIGRATIONS: tuple[str, ...] = (
         deleted INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX sessions_unfinished ON sessions (unfinished) WHERE unfinished;
+    CREATE INDEX sessions_to_purge ON sessions (n) WHERE deleted = 1;
     CREATE TABLE events (
         id INTEGER PRIMARY KEY,
         session INTEGER NOT NULL,

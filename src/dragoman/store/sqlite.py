@@ -77,9 +77,7 @@ class SqliteStore:
             rows.insert_events(db, stamped)
             return number
 
-        number = await self._writer.submit(work)
-        feed = Feed(row.session_id, number, len(drafts), ended=False)
-        self._feeds[row.session_id] = self._watched[row.session_id] = feed
+        await self._writer.submit(work)
 
     async def session(self, session_id: str) -> SessionRow | None:
         """One session, None if there is none."""
@@ -96,11 +94,17 @@ class SqliteStore:
     async def delete(self, session_id: str) -> None:
         """Forget a session, but not its id; its readers are let go."""
         feed = await self._feed(session_id)
-        await self._writer.submit(partial(rows.delete, session=feed.session))
+        await self._writer.submit(partial(rows.mark_deleted, session=feed.session))
         feed.deleted = True
         feed.ring()
         self._watched.pop(session_id, None)
         self._feeds.pop(session_id, None)
+        await self.purge()
+
+    async def purge(self) -> None:
+        """Remove what deleted sessions left, a little at a time: others write in between."""
+        while await self._writer.submit(rows.purge):
+            pass
 
     # --- The log ---
 

@@ -222,9 +222,10 @@ class Normalizer:
 
     def _start(self, given: step.StartItem) -> None:
         parts = self._stored(given.content)
+        kind, role = shape.told(given.kind, given.role)
         loose = given.loose and given.subagent is not None
-        quiet = loose or given.kind in _QUIET
-        doubled = given.kind == "tool_result" and self._answered(given.key, parts)
+        quiet = loose or kind in _QUIET
+        doubled = kind == "tool_result" and self._answered(given.key, parts)
         homeless = self.turn_id is None and given.opens is False and not quiet
         if given.key in self.items.open or doubled or homeless:
             late = self._late("start", {"key": given.key, "kind": given.kind})
@@ -234,9 +235,9 @@ class Normalizer:
         fields: dict[str, Any] = dict(given.fields)
         if given.subagent is not None:
             fields["subagent_id"] = given.subagent
-        self._open(given.key, given.kind, given.role, parts, self._source,
-                   native_id=given.native_id, parent_id=self.items.id_of(given.parent),
-                   fields=fields, loose=loose)  # fmt: skip
+        parent_id = self.items.id_of(given.parent)
+        self._open(given.key, kind, role, parts, self._source, native_id=given.native_id,
+                   parent_id=parent_id, fields=fields, loose=loose)  # fmt: skip
         return None
 
     def _answered(self, key: str, parts: shape.Parts) -> bool:

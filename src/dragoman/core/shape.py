@@ -135,6 +135,11 @@ def attached(path: str, mime: str | None) -> ContentPart:
     return FileRef(path=path, action="read")
 
 
+def told(kind: ItemKind, role: Role | None) -> tuple[ItemKind, Role | None]:
+    """What an agent's item is: a person's words come from people only, its own are the system's."""
+    return ("system", "system") if (kind, role) == ("message", "user") else (kind, role)
+
+
 def stub(key: str, content_type: DeltaType) -> tuple[ItemKind, Role, Parts]:
     """What an item is of which only a delta is known."""
     match content_type:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, inspect
 from starlette.requests import ClientDisconnect, Request
 
 from dragoman.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+from dragoman.wire.decode import decode
 
 S = TypeVar("S", bound=Struct)
-_AT = re.compile(r" - at `\$\.?(.*)`$")
+_AT = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
+_STEP = re.compile(r"\w+|\[.*?\]")
 
 
 def query(wanted: type[S], query_string: bytes) -> S:
@@ -29,9 +32,10 @@ def query(wanted: type[S], query_string: bytes) -> S:
     try:
         return msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as error:
-        raise _invalid(error) from None
+        raise _invalid(error, wanted) from None
 
 
+@cache
 def _spellings(wanted: type[Struct]) -> dict[str, str]:
     fields = msgspec.structs.fields(wanted)
     names = {field.name: field.encode_name for field in fields}
@@ -44,10 +48,10 @@ async def body(request: Request, wanted: type[S], max_bytes: int) -> S:
     if not content:
         raise InvalidRequest("a JSON body is needed", field="body")
     try:
-        return msgspec.json.decode(content, type=wanted)
+        return decode(content, msgspec.json.Decoder(wanted))
     except msgspec.ValidationError as error:
-        raise _invalid(error) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _invalid(error, wanted) from None
+    except msgspec.DecodeError as error:
         raise InvalidRequest(f"the body is not valid JSON: {error}", field="body") from None
 
 
@@ -84,11 +88,31 @@ def _ensure_json(request: Request) -> None:
         )
 
 
-def _invalid(error: msgspec.ValidationError) -> InvalidRequest:
+def _invalid(error: msgspec.ValidationError, wanted: type[Struct]) -> InvalidRequest:
     message = str(error)
     at = _AT.search(message)
     missing = re.search(r"missing required field `(\w+)`", message)
     path = at.group(1) if at else ""
     if missing:
         path = f"{path}.{missing.group(1)}".lstrip(".")
-    return InvalidRequest(_AT.sub("", message), field=path or "body")
+    message = _AT.sub("", message)
+    if choices := _choices(inspect.type_info(wanted), _STEP.findall(path)):
+        message += f"; known: {', '.join(map(str, choices))}"
+    return InvalidRequest(message, field=path or "body")
+
+
+def _choices(kind: Any, path: list[str]) -> tuple[Any, ...]:
+    """The values that are allowed at this place, where they can be listed."""
+    if isinstance(kind, inspect.UnionType):
+        found = (_choices(choice, path) for choice in kind.types)
+        return next((choices for choices in found if choices), ())
+    if not path:
+        return kind.values if isinstance(kind, inspect.LiteralType) else ()
+    inner: Any = None
+    if isinstance(kind, inspect.StructType):
+        inner = next((f.type for f in kind.fields if f.encode_name == path[0]), None)
+    elif isinstance(kind, inspect.DictType):
+        inner = kind.value_type
+    elif isinstance(kind, inspect.VarTupleType):
+        inner = kind.item_type
+    return _choices(inner, path[1:])

@@ -8,15 +8,13 @@ from pathlib import Path
 _LISTENING = "0A"
 
 
-def holder_of(port: int) -> str | None:
-    """The process that listens on this port, e.g. `pid 4242 (dragoman)`, where it can be seen."""
+def holder_of(port: int) -> str:
+    """Who listens on this port, e.g. `pid 4242 (dragoman)`, as far as it can be seen."""
     inodes = _listening_inodes(port)
-    if not inodes:
-        return None
     for entry in os.listdir("/proc"):
         if entry.isdigit() and _holds(Path("/proc", entry, "fd"), inodes):
             return f"pid {entry} ({_name(entry)})"
-    return "another user's process"
+    return "a process that cannot be seen from here"
 
 
 def _listening_inodes(port: int) -> set[str]:

@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import Scope, Send
 
 from dragoman import errors
@@ -119,15 +120,29 @@ async def _answer_ours(request: Request, error: Exception) -> Response:
 
 async def _answer_framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return respond(_translate(request, error), instance_of(request.scope), error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == MethodNotAllowed.status:
+        # The framework names the methods of the first route of this path only.
+        headers["Allow"] = _allowed(request)
+    translated = _translate(request, error, headers)
+    return respond(translated, instance_of(request.scope), headers)
 
 
-def _translate(request: Request, error: HTTPException) -> DragomanError:
+def _allowed(request: Request) -> str:
+    methods: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods or set()
+    return ", ".join(sorted(methods))
+
+
+def _translate(request: Request, error: HTTPException, headers: Mapping[str, str]) -> DragomanError:
     if error.status_code == NotFound.status:
         return NotFound(f"there is nothing at {request.scope['path']!r}")
     if error.status_code == MethodNotAllowed.status:
-        allowed = (error.headers or {}).get("Allow", "")
-        return MethodNotAllowed(f"{request.method} is not possible here; possible: {allowed}")
+        return MethodNotAllowed(
+            f"{request.method} is not possible here; possible: {headers['Allow']}"
+        )
     if error.status_code < InternalError.status:
         return InvalidRequest(error.detail)
     return _defect()

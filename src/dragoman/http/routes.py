@@ -8,7 +8,9 @@ from typing import Any
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.routing import Route as StarletteRoute
+from starlette.types import Scope
 
 from dragoman.errors import (
     AgentNotInstalled,
@@ -37,6 +39,7 @@ from dragoman.errors import (
 from dragoman.http import agents, sessions
 from dragoman.http.contract import get_openapi, get_schema
 from dragoman.http.events import Events, EventStream, TurnStream
+from dragoman.runtime.sessions import ensure_id
 from dragoman.schema import http as schema
 from dragoman.schema.export import Header, Media, Operation
 
@@ -44,9 +47,10 @@ Endpoint = Callable[[Request], Awaitable[Response]] | Any
 
 ANY: tuple[type[DragomanError], ...] = (TokenInvalid, PermissionDenied, InternalError)
 """What any request may get."""
-_FIND = (InvalidRequest, SessionNotFound, Unavailable)
+_FIND = (InvalidRequest, SessionNotFound)
 _BODY = (InvalidRequest, TooLarge, UnsupportedMediaType)
-_WRITE = (SessionNotFound, SessionEnded, StorageFull, Unavailable)
+_CHANGE = (*_FIND, StorageFull, Unavailable)
+_WRITE = (*_CHANGE, SessionEnded)
 _KEY = Header(name="Idempotency-Key", description="The same key never sends twice.")
 _MESSAGE_ID = Header(name="Dragoman-Message-Id", description="The id of the accepted message.")
 _LAST_ID = Header(name="Last-Event-ID", description="Resume after this event; wins over offset.")
@@ -103,7 +107,7 @@ ROUTES: tuple[Route, ...] = (
            problems=(*_BODY, UnsupportedAgent, ModeNotSupported, AgentNotInstalled,
                      SessionNotFound, StorageFull, Unavailable)),
     _route("get", _S, sessions.get_session, "get_session", "Get one session.",
-           response=schema.SessionInfo, problems=(SessionNotFound,)),
+           response=schema.SessionInfo, problems=_FIND),
     _route("post", _S, sessions.create_named_session, "create_named_session",
            "Make a session; the client chooses its id.",
            description="An id once used is never free again.",
@@ -115,21 +119,19 @@ ROUTES: tuple[Route, ...] = (
            response=schema.SessionInfo,
            problems=(*_BODY, *_WRITE, ModeNotSupported, AgentProcessExited, DeadlinePassed)),
     _route("delete", _S, sessions.delete_session, "delete_session",
-           "End a session and remove everything of it but its id.", status=204,
-           problems=(SessionNotFound, StorageFull, Unavailable)),
+           "End a session and remove everything of it but its id.", status=204, problems=_CHANGE),
     _route("post", f"{_S}/terminate", sessions.terminate_session, "terminate_session",
            "End a session, its agent, and all that the agent started.", status=204,
-           problems=(*_BODY, SessionNotFound, StorageFull, Unavailable)),
+           problems=(*_BODY, *_CHANGE)),
     _route("post", f"{_S}/interrupt", sessions.interrupt_session, "interrupt_turn",
            "End the running turn, not the session.", status=204,
            description="Without a turn nothing happens.",
            problems=(*_BODY, *_WRITE, AgentProcessExited, DeadlinePassed)),
     _route("get", f"{_S}/pending", sessions.get_pending, "get_pending",
            "What waits: messages for the agent, requests for people.", response=schema.Pending,
-           problems=(SessionNotFound,)),
+           problems=_FIND),
     _route("delete", f"{_S}/pending/{{message_id}}", sessions.delete_pending, "cancel_message",
-           "Take a waiting message back.", status=204,
-           problems=(SessionNotFound, NotFound, Conflict, StorageFull, Unavailable)),
+           "Take a waiting message back.", status=204, problems=(*_WRITE, NotFound, Conflict)),
     _route("post", f"{_S}/permissions/{{permission_id}}/reply", sessions.reply_permission,
            "reply_permission", "Give or refuse a permission.", status=204,
            description="The first answer wins; the same answer again is fine.",
@@ -154,17 +156,29 @@ ROUTES: tuple[Route, ...] = (
     _route("get", "/v1/health", agents.get_health, "get_health", "Say that the daemon lives.",
            response=schema.Health, public=True),
     _route("get", "/v1/schema.json", get_schema, "get_schema", "The JSON Schema of an event.",
-           response=Media.JSON),
+           response=Media.JSON_SCHEMA),
     _route("get", "/v1/openapi.json", get_openapi, "get_openapi", "This contract, as OpenAPI.",
            response=Media.JSON),
 )  # fmt: skip
 
 
+class _Strict(StarletteRoute):
+    """A route that takes an id only as it can be."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match a request. Raise InvalidRequest where a part of its path cannot be an id."""
+        if b"%2f" in scope["raw_path"].lower():
+            # Decoded, it would be taken for the end of the id that it is a part of.
+            raise InvalidRequest("an id cannot hold a slash", field="path")
+        match, found = super().matches(scope)
+        if match is not Match.NONE and "session_id" in found["path_params"]:
+            ensure_id(found["path_params"]["session_id"])
+        return match, found
+
+
 def starlette_routes() -> list[StarletteRoute]:
     """The table as Starlette wants it."""
     return [
-        StarletteRoute(
-            route.operation.path, route.endpoint, methods=[route.operation.method.upper()]
-        )
+        _Strict(route.operation.path, route.endpoint, methods=[route.operation.method.upper()])
         for route in ROUTES
     ]

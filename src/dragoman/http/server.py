@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import json
 import logging
@@ -133,10 +134,10 @@ def _listen(settings: Settings) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        who = holder_of(settings.port)
-        by = f" by {who}" if who else ""
+        taken = error.errno == errno.EADDRINUSE
+        why = f"the port is taken by {holder_of(settings.port)}" if taken else error.strerror
         raise StartRefused(
-            f"cannot listen on {settings.host}:{settings.port}{by}: {error.strerror}; "
+            f"cannot listen on {settings.host}:{settings.port}: {why}; "
             "choose another port with --port, or 0 for a free one"
         ) from None
     listener.setblocking(False)

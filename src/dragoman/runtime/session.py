@@ -7,6 +7,7 @@ action in the same task, so nothing is ever decided twice.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from dragoman import errors
 from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Report, Send
 from dragoman.core.advance import Interpreter
 from dragoman.core.blobs import StoreFile
@@ -25,7 +27,7 @@ from dragoman.runtime import linux
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.journal import Journal
 from dragoman.runtime.process import AgentProcess
-from dragoman.runtime.spec import spec_of, update_of
+from dragoman.runtime.spec import queue_of, spec_of, update_of
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -34,7 +36,7 @@ from dragoman.schema.commands import (
     Interrupt,
     Prompt,
 )
-from dragoman.schema.events import Draft, QueuedMessage, QueueUpdated, SessionUpdated
+from dragoman.schema.events import Draft, SessionUpdated
 from dragoman.settings import Settings, child_environ
 from dragoman.store import MessageRow, SessionRow, Store
 from dragoman.store.ids import new_id
@@ -124,10 +126,13 @@ class Session:
     async def close(self) -> None:
         """The daemon stops: the turn ends as interrupted, the session does not end."""
         if self._task is not None and not self._task.done():
-            await self._act(self._suspend)
+            with contextlib.suppress(SessionEnded):
+                await self._act(self._suspend)
             await self._task
 
     async def _act(self, action: Callable[[], Awaitable[T]]) -> T:
+        if self._closing:
+            raise self._over()
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._inbox.append((action, future))
         self._news.set()
@@ -150,7 +155,11 @@ class Session:
             self._closing = self._closing or self._normalizer.ended
         self._on_end(self)
         while self._inbox:
-            self._inbox.popleft()[1].set_exception(SessionEnded(self.id))
+            self._inbox.popleft()[1].set_exception(self._over())
+
+    def _over(self) -> DragomanError:
+        stopping = errors.Unavailable("the daemon is stopping")
+        return SessionEnded(self.id) if self._normalizer.ended else stopping
 
     async def _fail(self, error: Exception) -> None:
         """Something that we did not think of: the turn fails, and says so; the session goes on."""
@@ -286,11 +295,7 @@ class Session:
             await self._journal.settle()
 
     def _queue_event(self, queue: Sequence[MessageRow]) -> Draft:
-        messages = tuple(
-            QueuedMessage(message_id=m.message_id, message=m.text, created_at=m.created_at)
-            for m in queue
-        )
-        return Draft(QueueUpdated(messages=messages), "daemon", self.state.native_session_id)
+        return Draft(queue_of(queue), "daemon", self.state.native_session_id)
 
     async def _cancel(self, message_id: str) -> None:
         self._queue = await self._store.queued(self.id)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import os
 import re
 import shutil
 from pathlib import Path
@@ -52,6 +53,14 @@ STOP_DEADLINE_S = 10.0
 _ID = re.compile(SESSION_ID_PATTERN)
 
 
+def ensure_id(session_id: str) -> None:
+    """Raise InvalidRequest for what no session can be called."""
+    if not _ID.fullmatch(session_id):
+        raise InvalidRequest(
+            "a session id is 1 to 128 of A-Z a-z 0-9 . _ - and not . or ..", field="sessionId"
+        )
+
+
 class Sessions:
     """The sessions that can be talked to. Reading their history needs only the store."""
 
@@ -89,17 +98,15 @@ class Sessions:
 
     async def create(self, session_id: str, wanted: CreateSession) -> SessionRow:
         """Make a session; its agent starts with the first message."""
-        if not _ID.match(session_id):
-            raise InvalidRequest(
-                "a session id is 1 to 128 of A-Z a-z 0-9 . _ - and not . or ..", field="sessionId"
-            )
+        ensure_id(session_id)
         adapter = self._agents.adapter(wanted.agent)
         self._agents.command(adapter)
         directory = wanted.directory or str(Path.cwd())
         if not Path(directory).is_absolute():
             raise InvalidRequest("directory must be an absolute path", field="directory")
-        if not await asyncio.to_thread(Path(directory).is_dir):
-            raise InvalidRequest(f"directory {directory!r} does not exist", field="directory")
+        # Unlike Path's, this one is False also for what cannot be looked at.
+        if not await asyncio.to_thread(os.path.isdir, directory):
+            raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
         state = await self._first_state(adapter, wanted)
         now = now_ms()
         row = SessionRow(

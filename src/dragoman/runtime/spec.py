@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,8 +10,8 @@ import msgspec
 from dragoman.adapter import Spec
 from dragoman.core.fold import SessionState
 from dragoman.schema.commands import Configure
-from dragoman.schema.events import SessionUpdated
-from dragoman.store import SessionRow
+from dragoman.schema.events import QueuedMessage, QueueUpdated, SessionUpdated
+from dragoman.store import MessageRow, SessionRow
 
 
 def spec_of(row: SessionRow, state: SessionState) -> Spec:
@@ -42,3 +43,12 @@ def update_of(wanted: Configure) -> SessionUpdated:
     """The event that a change makes while no agent runs."""
     changes = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value}
     return SessionUpdated(**changes)
+
+
+def queue_of(waiting: Iterable[MessageRow]) -> QueueUpdated:
+    """The event that shows what waits."""
+    messages = tuple(
+        QueuedMessage(message_id=m.message_id, message=m.text, created_at=m.created_at)
+        for m in waiting
+    )
+    return QueueUpdated(messages=messages)

@@ -30,6 +30,7 @@ class Media(Enum):
 
     EVENT_STREAM = "text/event-stream"
     JSON = "application/json"
+    JSON_SCHEMA = "application/schema+json"
     BYTES = "application/octet-stream"
 
 
@@ -248,8 +249,8 @@ def _success(route: Operation, references: dict[object, Schema]) -> Schema:
             response["content"] = {Media.EVENT_STREAM.value: {"schema": {"type": "string"}}}
         case Media.BYTES:
             response["content"] = {Media.BYTES.value: {}}
-        case Media.JSON:
-            response["content"] = {Media.JSON.value: {"schema": {"type": "object"}}}
+        case Media.JSON | Media.JSON_SCHEMA as media:
+            response["content"] = {media.value: {"schema": {"type": "object"}}}
         case None:
             pass
         case struct:

@@ -18,8 +18,11 @@ from dragoman.schema.events import (
 SESSION_ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"
 SessionId = Annotated[str, Meta(pattern=SESSION_ID_PATTERN)]
 SessionStatus = Literal["idle", "running", "waiting", "ended"]
-EnvName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+# A `$` alone would let a newline pass.
+EnvName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)")]
 NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
+Position = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""A sequence, as large as the store can count."""
 
 
 class Http(Struct, kw_only=True, rename="camel", omit_defaults=True, frozen=True):
@@ -176,6 +179,12 @@ class McpServer(Http, frozen=True, kw_only=True):
     timeout_ms: Annotated[int, Meta(ge=0)] | None = None
     timeout: Annotated[int, Meta(ge=0)] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what could never be started."""
+        needed = "command" if self.type in ("local", "stdio") else "url"
+        if not getattr(self, needed):
+            raise ValueError(f"an MCP server of type {self.type!r} needs {needed}")
+
 
 class SkillSource(Http, frozen=True, kw_only=True):
     """Where skills come from."""
@@ -296,7 +305,7 @@ class Message(Http, frozen=True, kw_only=True):
 class EventQuery(Http, frozen=True, kw_only=True):
     """Which events of a session: those with `sequence > offset`."""
 
-    offset: Annotated[int, Meta(ge=0)] = 0
+    offset: Position = 0
     limit: Annotated[int, Meta(ge=1, le=10000)] = 1000
     include_raw: bool = False
 
@@ -304,7 +313,7 @@ class EventQuery(Http, frozen=True, kw_only=True):
 class StreamQuery(Http, frozen=True, kw_only=True):
     """Where a stream begins: after `offset`."""
 
-    offset: Annotated[int, Meta(ge=0)] = 0
+    offset: Position = 0
     include_raw: bool = False
 
 

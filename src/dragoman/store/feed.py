@@ -13,11 +13,15 @@ MAX_TAIL_BYTES = 4 << 20
 class Feed:
     """What is committed, and where the next event goes. Readers keep only their position."""
 
-    def __init__(self, session_id: str, session: int, committed: int, ended: bool) -> None:
+    def __init__(
+        self, session_id: str, session: int, committed: int, ended: bool, total: int
+    ) -> None:
         self.session_id = session_id
         self.session = session
         self.committed = committed
+        self.committed_total = total
         self.assigned = committed
+        self.assigned_total = total
         self.outstanding = 0
         self.ended = ended
         self.deleted = False
@@ -28,9 +32,9 @@ class Feed:
         self._tail_bytes = 0
         self._joined: tuple[int, Batch] | None = None
 
-    def publish(self, frames: list[bytes], last: int, ended: bool) -> None:
+    def publish(self, frames: list[bytes], last: int, total: int, ended: bool) -> None:
         """These events are committed: keep them for who reads live, and ring."""
-        first, self.committed = self.committed + 1, last
+        first, self.committed, self.committed_total = self.committed + 1, last, total
         self.ended = self.ended or ended
         if self.readers:
             batch = self._tail[first] = Batch(b"".join(frames), last)

@@ -18,8 +18,12 @@ from dragoman.store.schema import connect_reader
 
 T = TypeVar("T")
 MAX_PAGE_BYTES = 8 << 20
-MAX_BATCH_BYTES = 512 << 10
+MAX_BATCH_BYTES = 1 << 20
 BATCH_EVENTS = 2000
+"""How much is read at once."""
+
+_FAILURES = (sqlite3.Error, msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
+"""What costs whoever asked the answer, and never us the thread."""
 
 _LINE = "line"
 _OTHER = "FROM events o WHERE o.session = e.session AND o.sequence = e.raw_at"
@@ -28,22 +32,32 @@ _LINE_WITH_RAW = (
     f"substr(line, 1, length(line) - 5) || "
     f"coalesce({whole('e')}, (SELECT {whole('o')} {_OTHER}), 'null') || '}}'"
 )
-_SIZE = "length(line)"
-_SIZE_WITH_RAW = (
-    f"length(line) + coalesce({whole_size('e')}, (SELECT {whole_size('o')} {_OTHER}), 0)"
-)
-_END = """
-    SELECT max(sequence), count(*) FROM (
-        SELECT sequence, {size} AS size, sum({size}) OVER (ORDER BY sequence) AS total
-        FROM events e WHERE session = ? AND sequence > ? ORDER BY sequence LIMIT ?
-    ) WHERE total <= ? OR total = size
-"""
 _JOIN = """
     SELECT CAST(group_concat({what}, {between}) AS BLOB) FROM (
-        SELECT * FROM events WHERE session = ? AND sequence > ? AND sequence <= ?
+        SELECT {columns} FROM events WHERE session = ? AND sequence > ? AND sequence <= ?
         ORDER BY sequence
     ) e
 """
+_TOTAL = "SELECT total FROM events WHERE session = ? AND sequence = ?"
+_END = """
+    SELECT max(sequence) FROM events
+    WHERE session = ? AND sequence > ? AND sequence <= ? AND total <= ?
+"""
+_SIZE_WITH_RAW = (
+    f"length(line) + coalesce({whole_size('e')}, (SELECT {whole_size('o')} {_OTHER}), 0)"
+)
+_END_WITH_RAW = f"""
+    SELECT max(sequence) FROM (
+        SELECT sequence, sum({_SIZE_WITH_RAW}) OVER (ORDER BY sequence) AS size
+        FROM events e WHERE session = ? AND sequence > ? AND sequence <= ?
+    ) WHERE size <= ?
+"""
+_FRAME = "'id: ' || sequence || x'0a' || 'data: ' || {line} || x'0a0a'"
+_PLAIN, _ALL = "sequence, line", "*"
+_PAGE = _JOIN.format(what=_LINE, between="','", columns=_PLAIN)
+_PAGE_WITH_RAW = _JOIN.format(what=_LINE_WITH_RAW, between="','", columns=_ALL)
+_FRAMES = _JOIN.format(what=_FRAME.format(line=_LINE), between="''", columns=_PLAIN)
+_FRAMES_WITH_RAW = _JOIN.format(what=_FRAME.format(line=_LINE_WITH_RAW), between="''", columns=_ALL)
 
 
 class Readers:
@@ -80,7 +94,7 @@ class Readers:
             work, future = job
             try:
                 result, error = work(db), None
-            except (sqlite3.Error, msgspec.MsgspecError, ValueError) as failed:
+            except _FAILURES as failed:
                 result, error = None, failed
             self._loop.call_soon_threadsafe(_settle, future, result, error)
         db.close()
@@ -95,35 +109,42 @@ def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -
         future.set_exception(error)
 
 
-def page(db: sqlite3.Connection, session: int, after: int, limit: int, raw: bool) -> Page:
+def page(
+    db: sqlite3.Connection, session: int, after: int, limit: int, committed: int, raw: bool
+) -> Page:
     """Events after a sequence, joined by commas; as many as the limits allow, at least one."""
-    end, _ = _end(db, session, after, limit, MAX_PAGE_BYTES, raw)
-    if end is None:
+    end = _end(db, session, after, min(after + limit, committed), MAX_PAGE_BYTES, raw)
+    if end <= after:
         return Page(b"", after, False)
-    what = _LINE_WITH_RAW if raw else _LINE
-    sql = _JOIN.format(what=what, between="','")
+    sql = _PAGE_WITH_RAW if raw else _PAGE
     (events,) = db.execute(sql, (session, after, end)).fetchone()
-    more = db.execute(
-        "SELECT 1 FROM events WHERE session = ? AND sequence > ? LIMIT 1", (session, end)
-    ).fetchone()
-    return Page(events, end, more is not None)
+    return Page(events, end, end < committed)
 
 
-def batch(db: sqlite3.Connection, session: int, after: int, raw: bool) -> Batch:
+def batch(db: sqlite3.Connection, session: int, after: int, committed: int, raw: bool) -> Batch:
     """The next events after a sequence, as SSE frames."""
-    end, _ = _end(db, session, after, BATCH_EVENTS, MAX_BATCH_BYTES, raw)
-    if end is None:
+    end = _end(db, session, after, min(after + BATCH_EVENTS, committed), MAX_BATCH_BYTES, raw)
+    if end <= after:
         return Batch(b"", after)
-    line = _LINE_WITH_RAW if raw else _LINE
-    what = f"'id: ' || sequence || x'0a' || 'data: ' || {line} || x'0a0a'"
-    sql = _JOIN.format(what=what, between="''")
+    sql = _FRAMES_WITH_RAW if raw else _FRAMES
     (frames,) = db.execute(sql, (session, after, end)).fetchone()
     return Batch(frames, end)
 
 
 def _end(
-    db: sqlite3.Connection, session: int, after: int, limit: int, max_bytes: int, raw: bool
-) -> tuple[int | None, int]:
-    sql = _END.format(size=_SIZE_WITH_RAW if raw else _SIZE)
-    found: tuple[int | None, int] = db.execute(sql, (session, after, limit, max_bytes)).fetchone()
-    return found
+    db: sqlite3.Connection, session: int, after: int, wanted: int, max_bytes: int, raw: bool
+) -> int:
+    """How far a reader gets with so many bytes: at least to the next event."""
+    if wanted <= after:
+        return after
+    if raw:
+        found = db.execute(_END_WITH_RAW, (session, after, wanted, max_bytes)).fetchone()
+    else:
+        before, there = (
+            (db.execute(_TOTAL, (session, sequence)).fetchone() or (0,))[0]
+            for sequence in (after, wanted)
+        )
+        if there - before <= max_bytes:
+            return wanted
+        found = db.execute(_END, (session, after, wanted, before + max_bytes)).fetchone()
+    return after + 1 if found[0] is None else int(found[0])

@@ -29,6 +29,7 @@ _NOT_DAMAGE = {
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM,
 }  # fmt: skip
+_WRITE_VERSION = 18
 _spec = msgspec.json.Decoder(CreateSession)
 _state = msgspec.json.Decoder(SessionState)
 _message = msgspec.json.Decoder(StoredMessage)
@@ -62,8 +63,10 @@ def damage(path: Path, *, thorough: bool) -> str | None:
         try:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if tables and not version:
+            if tables and version <= 0:
                 return "it has tables, but no version"
+            if tables and _byte(path, _WRITE_VERSION) > 2:
+                return "its header forbids writing"
             if thorough:
                 (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
                 if verdict != "ok":
@@ -72,10 +75,17 @@ def damage(path: Path, *, thorough: bool) -> str | None:
                     return _changed_event(db) or _changed_row(db)
         finally:
             db.close()
+    except UnicodeDecodeError as error:
+        return f"its schema cannot be read: {error}"
     except sqlite3.DatabaseError as error:
         # A lock or a full disk is not damage; the start itself will tell.
         return None if error.sqlite_errorcode & 0xFF in _NOT_DAMAGE else str(error)
     return None
+
+
+def _byte(path: Path, at: int) -> int:
+    with path.open("rb") as file:
+        return file.read(at + 1)[at]
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -129,17 +139,18 @@ def rescue(damaged: Path, target: Path) -> int:
 
 
 def _rescue_sessions(source: sqlite3.Connection, db: sqlite3.Connection) -> int:
-    with contextlib.suppress(sqlite3.DatabaseError):
+    with contextlib.suppress(sqlite3.DatabaseError, UnicodeDecodeError):
         # A torn index or table must not hide the others.
         source.execute("PRAGMA writable_schema = ON")
     count = 0
     kept = {row["n"]: row for row in _readable(source, "sessions", "n")}
     lost = {row["session"] for row in _readable(source, "(SELECT DISTINCT session FROM events)")}
-    for number in sorted({*kept, *lost}):
+    for number in sorted(number for number in {*kept, *lost} if isinstance(number, int)):
         if number in kept and kept[number]["deleted"]:
             _insert(db, "sessions", kept[number])
             continue
-        rebuilt = _rescue_events(source, db, number)
+        wanted = kept[number]["event_count"] if number in kept else None
+        rebuilt = _rescue_events(source, db, number, wanted)
         if rebuilt is not None:
             count += rebuilt.last
             _insert(db, "sessions", rebuilt.row(number, kept.get(number)))
@@ -147,13 +158,15 @@ def _rescue_sessions(source: sqlite3.Connection, db: sqlite3.Connection) -> int:
 
 
 def _rescue_events(
-    source: sqlite3.Connection, db: sqlite3.Connection, session: int
+    source: sqlite3.Connection, db: sqlite3.Connection, session: int, wanted: object
 ) -> Rebuilt | None:
     rebuilt: Rebuilt | None = None
     # The index may be torn where the table is not, and the other way round.
     for table in ("events", "events NOT INDEXED"):
         last = rebuilt.last if rebuilt else 0
-        after = f"{table} WHERE session = {int(session)} AND sequence > {last}"
+        if last == wanted:
+            break
+        after = f"{table} WHERE session = {session} AND sequence > {last}"
         for row in _readable(source, after, "sequence"):
             if not _is_intact(row["line"], row["crc"]):
                 break
@@ -175,7 +188,7 @@ def _readable(source: sqlite3.Connection, table: str, key: str = "1") -> Iterato
         names = [column[0] for column in found.description]
         for values in found:
             yield dict(zip(names, values, strict=True))
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         log.error("the rest of %s cannot be read: %s", table, error)
 
 

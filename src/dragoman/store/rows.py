@@ -58,8 +58,8 @@ def snapshot_of(state: SessionState) -> Snapshot:
 
 _SIZES = (256, 32, 4, 1)
 _INSERTS = {
-    size: "INSERT INTO events (crc, session, sequence, raw_at, line, raw, raw_cut, raw_from, "
-    "raw_size) VALUES " + ",".join(["(?,?,?,?,?,?,?,?,?)"] * size)
+    size: "INSERT INTO events (crc, session, sequence, total, raw_at, line, raw, raw_cut, "
+    "raw_from, raw_size) VALUES " + ",".join(["(?,?,?,?,?,?,?,?,?,?)"] * size)
     for size in _SIZES
 }
 
@@ -71,7 +71,7 @@ def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow]) -> None:
         while len(rows) - at >= size:
             flat: list[Any] = []
             for row in rows[at : at + size]:
-                flat.append(zlib.crc32(row[3]))  # of a large line, without the lock
+                flat.append(zlib.crc32(row[4]))  # of a large line, without the lock
                 flat += row
             db.execute(_INSERTS[size], flat)
             at += size

@@ -34,6 +34,7 @@ MIGRATIONS: tuple[str, ...] = (
         session INTEGER NOT NULL,
         sequence INTEGER NOT NULL,
         crc INTEGER NOT NULL,
+        total INTEGER NOT NULL,
         raw_at INTEGER,
         line BLOB NOT NULL,
         raw BLOB,

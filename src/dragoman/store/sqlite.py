@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
@@ -12,7 +13,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from dragoman.core.fold import SessionState
-from dragoman.errors import SessionNotFound
+from dragoman.errors import SessionNotFound, StartRefused
 from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded, decode_body
 from dragoman.store import rows
 from dragoman.store.base import (
@@ -27,6 +28,7 @@ from dragoman.store.base import (
 from dragoman.store.feed import Feed
 from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
+from dragoman.store.pages import Pages
 from dragoman.store.reader import Readers, batch, page
 from dragoman.store.repair import ensure_sound
 from dragoman.store.schema import connect, migrate
@@ -39,16 +41,21 @@ DATABASE = "dragoman.db"
 
 def open_store(data_dir: Path, *, synchronous: str = "normal") -> SqliteStore:
     """Open, or make, the store in this folder; call it inside the running loop."""
-    lock = FolderLock(data_dir)
-    try:
-        path = data_dir / DATABASE
-        ensure_sound(path)
-        db = connect(path, synchronous=synchronous)
-        path.chmod(0o600)
-        migrate(db, path)
-    except BaseException:
-        lock.release()
-        raise
+    path = data_dir / DATABASE
+    with contextlib.ExitStack() as undo:
+        lock = FolderLock(data_dir)
+        undo.callback(lock.release)
+        try:
+            ensure_sound(path)
+            db = connect(path, synchronous=synchronous)
+            path.chmod(0o600)
+            migrate(db, path)
+        except (sqlite3.Error, OSError) as error:
+            raise StartRefused(
+                f"cannot open {path}: {error}; make the folder writable, or choose another one "
+                "with --data-dir"
+            ) from None
+        undo.pop_all()
     return SqliteStore(lock, db, path)
 
 
@@ -63,6 +70,7 @@ class SqliteStore:
         self._readers = Readers(path, loop)
         self._feeds: WeakValueDictionary[str, Feed] = WeakValueDictionary()
         self._watched: dict[str, Feed] = {}
+        self._pages = Pages()
         self._closing = False
 
     # --- Sessions ---
@@ -72,7 +80,7 @@ class SqliteStore:
 
         def work(db: sqlite3.Connection) -> int:
             number = rows.insert_session(db, row)
-            stamped = stamp(row.session_id, number, 0, drafts)
+            stamped = stamp(row.session_id, number, 0, 0, drafts)
             rows.advance_session(db, number, 0, len(stamped), row.created_at, None)
             rows.insert_events(db, stamped)
             return number
@@ -132,7 +140,7 @@ class SqliteStore:
         """Store events, and what changes with them; resolves to the last sequence."""
         feed = self._watched[session_id]
         expected, now = feed.assigned, now_ms()
-        stamped = stamp(session_id, feed.session, expected, drafts)
+        stamped = stamp(session_id, feed.session, expected, feed.assigned_total, drafts)
         last = expected + len(stamped)
         snapshot = None if state is None else rows.snapshot_of(state)
         notable = [draft.body for draft in drafts if type(draft.body) is not ItemDelta]
@@ -149,6 +157,7 @@ class SqliteStore:
             return last
 
         feed.assigned = last
+        feed.assigned_total = stamped[-1][2] if stamped else feed.assigned_total
         feed.outstanding += 1
         ended = any(isinstance(body, SessionEnded) for body in notable)
         return self._writer.submit(work, partial(_published, feed, stamped, last, ended))
@@ -156,9 +165,20 @@ class SqliteStore:
     async def read(self, session_id: str, after: int, limit: int, *, raw: bool) -> Page:
         """A page of events; large events make it shorter than `limit`."""
         feed = await self._feed(session_id)
-        return await self._readers.run(
-            partial(page, session=feed.session, after=after, limit=limit, raw=raw)
-        )
+        key = (feed.session, after, limit, raw)
+        found = self._pages.get(key)
+        if found is None:
+            work = partial(
+                page,
+                session=feed.session,
+                after=after,
+                limit=limit,
+                committed=feed.committed,
+                raw=raw,
+            )
+            found = await self._readers.run(work)
+            self._pages.keep(key, found)
+        return found
 
     async def position(self, session_id: str) -> tuple[int, bool]:
         """The last committed sequence, and whether the session has ended."""
@@ -176,7 +196,13 @@ class SqliteStore:
                 found = None if raw else feed.after(after)
                 if found is None and after < feed.committed:
                     found = await self._readers.run(
-                        partial(batch, session=feed.session, after=after, raw=raw)
+                        partial(
+                            batch,
+                            session=feed.session,
+                            after=after,
+                            committed=feed.committed,
+                            raw=raw,
+                        )
                     )
                 if found is not None and found.frames:
                     after = found.last
@@ -258,12 +284,12 @@ def _published(
 ) -> None:
     feed.outstanding -= 1
     if committed:
-        frames = [frame(row[1], row[3]) for row in stamped] if feed.readers else []
+        frames = [frame(row[1], row[4]) for row in stamped] if feed.readers else []
         if stamped:
-            feed.publish(frames, last, ended)
+            feed.publish(frames, last, stamped[-1][2], ended)
     elif not feed.outstanding:
         # What was numbered after the failed write failed too: its numbers are free again.
-        feed.assigned = feed.committed
+        feed.assigned, feed.assigned_total = feed.committed, feed.committed_total
 
 
 class _TypeAndData(msgspec.Struct):
@@ -279,10 +305,11 @@ def _body(line: bytes) -> Body:
     return decode_body(found.type, bytes(found.data))
 
 
-def _locate(db: sqlite3.Connection, session_id: str) -> tuple[int, int, bool] | None:
+def _locate(db: sqlite3.Connection, session_id: str) -> tuple[int, int, bool, int] | None:
     found = db.execute(
-        "SELECT n, event_count, status = 'ended' FROM sessions "
+        "SELECT n, event_count, status = 'ended', coalesce((SELECT total FROM events e "
+        "WHERE e.session = n AND e.sequence = event_count), 0) FROM sessions "
         "WHERE session_id = ? AND NOT deleted",
         (session_id,),
     ).fetchone()
-    return None if found is None else (found[0], found[1], bool(found[2]))
+    return None if found is None else (found[0], found[1], bool(found[2]), found[3])

@@ -15,9 +15,11 @@ from dragoman.wire.raw import as_json
 _encode = msgspec.json.Encoder().encode
 
 
-EventRow = tuple[int, int, int | None, bytes, bytes | None, int | None, int | None, int | None]
-"""session, sequence, raw_at, line, raw, raw_cut, raw_from, raw_size: a row of `events`.
+EventRow = tuple[int, int, int, int | None, bytes, bytes | None, int | None, int | None, int | None]
+"""session, sequence, total, raw_at, line, raw, raw_cut, raw_from, raw_size: a row of `events`.
 
+`total` is the size of all lines of the session up to here: how many bytes lie between two
+events is one subtraction, and a page is bounded without looking at what it holds.
 `raw_at` names the event whose native message is also this one's; the last three are `Shared`.
 """
 
@@ -33,7 +35,9 @@ class _Middle(Struct):
     type: str
 
 
-def stamp(session_id: str, number: int, after: int, drafts: Sequence[Draft]) -> list[EventRow]:
+def stamp(
+    session_id: str, number: int, after: int, total: int, drafts: Sequence[Draft]
+) -> list[EventRow]:
     """Stamp drafts that follow the event `after`. Gives the bytes that `events.encode` would."""
     time = timestamp(now_ms())
     middles: dict[tuple[str | None, Source, str], bytes] = {}
@@ -52,12 +56,13 @@ def stamp(session_id: str, number: int, after: int, drafts: Sequence[Draft]) -> 
         line = b'{"event_id":"%b","sequence":%d,%b,"data":%b,"raw":null}' % (
             event_id, sequence, middle, _encode(draft.body),
         )  # fmt: skip
+        total += len(line)
         if draft.raw is None:
-            rows.append((number, sequence, None, line, None, None, None, None))
+            rows.append((number, sequence, total, None, line, None, None, None, None))
         elif draft.raw is kept:
-            rows.append((number, sequence, kept_at, line, None, None, None, None))
+            rows.append((number, sequence, total, kept_at, line, None, None, None, None))
         else:
             kept, kept_at = draft.raw, sequence
             raw, (cut, start, size) = share(line, as_json(draft.raw))
-            rows.append((number, sequence, None, line, raw, cut, start, size))
+            rows.append((number, sequence, total, None, line, raw, cut, start, size))
     return rows

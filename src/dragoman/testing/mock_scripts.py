@@ -128,8 +128,9 @@ def _commands(message: str) -> Script:
 
 
 def status() -> Script:
-    """Says what goes on, and shows a plan."""
+    """Says what goes on, quotes a hook, and shows a plan."""
     yield item("status", label="compacting", detail="Making room in the context.")
+    yield item("system", text="A hook reminds you of the style guide.")
     steps = [
         {"step": "Read the code", "status": "completed"},
         {"step": "Change it", "status": "in_progress"},

@@ -52,6 +52,7 @@ from dragoman.schema.events import (
 from dragoman.schema.items import (
     ContentPart,
     FileRef,
+    ItemKind,
     Json,
     Reasoning,
     Status,
@@ -319,16 +320,19 @@ def _part(block: native.Block) -> ContentPart | Blob:
 
 def _item(key: str, item: native.ItemBody | native.Unmodelled) -> StartItem:
     content: Content
+    kind: ItemKind = "status"
     match item:
         case native.Unmodelled():
             return _unknown(key, item)
+        case native.SystemItem(text=text):
+            kind, content = "system", (Text(text=text),)
         case native.StatusItem(label=label, detail=detail):
             content = (Status(label=label, detail=detail),)
         case native.PlanItem(steps=steps):
             content = (Status(label="plan"), Json(json={"steps": steps}))
         case _:
             assert_never(item)
-    return StartItem(key=key, kind="status", role="system", native_id=key, content=content)
+    return StartItem(key=key, kind=kind, role="system", native_id=key, content=content)
 
 
 def _unknown(key: str, found: native.Unmodelled, parent: str | None = None) -> StartItem:

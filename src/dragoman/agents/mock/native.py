@@ -276,6 +276,12 @@ class StatusItem(Struct, frozen=True, kw_only=True, tag_field="kind", tag="statu
     detail: str | None = None
 
 
+class SystemItem(Struct, frozen=True, kw_only=True, tag_field="kind", tag="system"):
+    """What somebody but the person and the agent says, e.g. a hook."""
+
+    text: str
+
+
 class PlanItem(Struct, frozen=True, kw_only=True, tag_field="kind", tag="plan"):
     """What it is going to do."""
 
@@ -289,7 +295,7 @@ class Unmodelled(Struct, frozen=True):
 
 
 Block = TextBlock | FileBlock | ImageBlock
-ItemBody = StatusItem | PlanItem
+ItemBody = StatusItem | SystemItem | PlanItem
 
 T = TypeVar("T")
 

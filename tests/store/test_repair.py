@@ -1,0 +1,176 @@
+"""Damage of every kind: the store opens, what can be read is a prefix, and it can go on."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dragoman.store import SessionFilter, check
+from dragoman.store.schema import PAGE_SIZE
+from dragoman.store.sqlite import DATABASE, SqliteStore
+from tests.store.shelf import create, everything, message, outside, row, said, using
+
+SESSIONS = ("one", "two", "three")
+EVENTS = 120
+FLIPS = 150
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a few sessions in it, closed properly."""
+    data_dir = tmp_path_factory.mktemp("sound")
+
+    async def work(store: SqliteStore) -> None:
+        for name in SESSIONS:
+            await create(store, name)
+            for at in range(EVENTS):
+                native = b'{"n":%d}' % at
+                await store.append(
+                    name, [said(f"{name} {at} " + "x" * at * 3, native), said("y", native)],
+                    state=row(name, title=f"{at}").state,
+                )  # fmt: skip
+            await store.accept(name, message(f"m-{name}", key="k"))
+
+    using(data_dir, work)
+    assert not (data_dir / f"{DATABASE}-wal").exists()
+    return data_dir
+
+
+@contextmanager
+def damaged(sound: Path, target: Path) -> Iterator[bytearray]:
+    """A copy of the folder whose database may be changed."""
+    shutil.copytree(sound, target)
+    content = bytearray((target / DATABASE).read_bytes())
+    yield content
+    (target / DATABASE).write_bytes(content)
+
+
+async def prefixes(store: SqliteStore) -> dict[str, list[bytes]]:
+    """Every session that is there, with all of its events; each must be able to go on."""
+    found = {}
+    for session in await store.sessions(SessionFilter()):
+        name = session.session_id
+        events = await everything(store, name)
+        await everything(store, name, raw=True)
+        found[name] = msgspec.json.decode(b"[" + events + b"]", type=list[msgspec.Raw])
+        assert session.event_count == len(found[name])
+        await store.queued(name)
+        await store.watch(name)
+        assert await store.append(name, [said("on")]) == len(found[name]) + 1
+    assert set(await store.unfinished()) <= set(found)
+    await create(store, "new")
+    return {name: [bytes(event) for event in events] for name, events in found.items()}
+
+
+def assert_prefixes(sound: Path, target: Path) -> int:
+    """Whatever is served is what was there, from the first event on; how much of it is left."""
+
+    async def whole(store: SqliteStore) -> dict[str, list[bytes]]:
+        texts = {name: await everything(store, name) for name in SESSIONS}
+        return {
+            name: [bytes(e) for e in msgspec.json.decode(b"[" + t + b"]", type=list[msgspec.Raw])]
+            for name, t in texts.items()
+        }
+
+    wanted = using(sound, whole)
+    left = using(target, prefixes)
+    assert set(left) <= set(SESSIONS)
+    for name, events in left.items():
+        assert events == wanted[name][: len(events)]
+    assert check(target) == []
+    return sum(map(len, left.values()))
+
+
+def quarantined(target: Path) -> list[Path]:
+    return sorted(target.glob(f"{DATABASE}.damaged-*"))
+
+
+def test_a_sound_database_is_left_alone(sound: Path, tmp_path: Path) -> None:
+    with damaged(sound, tmp_path / "copy"):
+        pass
+    assert assert_prefixes(sound, tmp_path / "copy") == len(SESSIONS) * (2 * EVENTS + 1)
+    assert quarantined(tmp_path / "copy") == []
+
+
+def test_any_page_may_be_zeroed(sound: Path, tmp_path: Path) -> None:
+    pages = (sound / DATABASE).stat().st_size // PAGE_SIZE
+    assert pages > 8
+    survived = []
+    for page in range(pages):
+        target = tmp_path / f"{page}"
+        with damaged(sound, target) as content:
+            content[page * PAGE_SIZE : (page + 1) * PAGE_SIZE] = bytes(PAGE_SIZE)
+        survived.append(assert_prefixes(sound, target))
+        assert len(quarantined(target)) <= 1
+    assert max(survived) > EVENTS
+
+
+def test_any_bit_may_flip(sound: Path, tmp_path: Path) -> None:
+    size = (sound / DATABASE).stat().st_size
+    dice = random.Random(24)
+    for at in range(FLIPS):
+        target = tmp_path / f"{at}"
+        with damaged(sound, target) as content:
+            content[dice.randrange(size)] ^= 1 << dice.randrange(8)
+        assert_prefixes(sound, target)
+        shutil.rmtree(target)
+
+
+def test_the_file_may_be_cut_anywhere(sound: Path, tmp_path: Path) -> None:
+    size = (sound / DATABASE).stat().st_size
+    dice = random.Random(25)
+    for at, length in enumerate([0, 1, 99, 100, size - 1, *dice.sample(range(size), 20)]):
+        target = tmp_path / f"{at}"
+        with damaged(sound, target) as content:
+            del content[length:]
+        assert_prefixes(sound, target)
+        if 100 < length < size - PAGE_SIZE:
+            assert len(quarantined(target)) == 1
+
+
+def test_a_changed_event_ends_what_is_served_of_its_session_only(
+    sound: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "copy"
+    shutil.copytree(sound, target)
+    with outside(target) as db:
+        db.execute(
+            "UPDATE events SET line = CAST(replace(line, 'two 50', 'two 5x') AS BLOB) "
+            "WHERE session = 2"
+        )
+    before = (target / DATABASE).read_bytes()
+    left = using(target, prefixes)
+    assert {name: len(events) for name, events in left.items()} == {
+        "one": 2 * EVENTS + 1,
+        "two": 101,
+        "three": 2 * EVENTS + 1,
+    }
+    (kept,) = quarantined(target)
+    assert kept.read_bytes() == before
+
+
+def test_a_second_start_finds_nothing_to_repair(sound: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy"
+    with damaged(sound, target) as content:
+        middle = len(content) // 2 // PAGE_SIZE * PAGE_SIZE
+        content[middle : middle + PAGE_SIZE] = bytes(PAGE_SIZE)
+    first = using(target, prefixes)
+
+    async def again(store: SqliteStore) -> int:
+        return len(await store.sessions(SessionFilter()))
+
+    assert using(target, again) == len(first) + 1
+    assert len(quarantined(target)) == 1
+
+
+def test_a_database_that_is_none_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / DATABASE).write_bytes(b"this was a database once\n" * 1000)
+    assert using(tmp_path, prefixes) == {}
+    (kept,) = quarantined(tmp_path)
+    assert kept.read_bytes().startswith(b"this was")

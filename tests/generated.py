@@ -1,0 +1,387 @@
+"""What in the documentation is made from the code. `python -m tests.generated` writes it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+import typer
+from msgspec import Struct
+
+from dragoman.adapter import Adapter, Feature
+from dragoman.agents import adapters
+from dragoman.cli.main import app
+from dragoman.http.contract import openapi_document, schema_document
+from dragoman.http.problems import PROBLEMS, type_of
+from dragoman.http.routes import ANY, ROUTES
+from dragoman.schema import http as schema
+from dragoman.schema.export import Media, Operation
+from dragoman.settings import Settings
+from dragoman.testing.mock_prompts import COUNTED, PLAIN
+from tests.case_titles import TITLES, covered
+from tests.type_names import docs_of, type_name
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+_REGION = re.compile(
+    r"(?P<begin><!-- generated:(?P<name>\S+) -->\n)(?P<text>.*?)(?P<end><!-- /generated -->)",
+    re.DOTALL,
+)
+
+FEATURES: dict[str, Feature] = {
+    "Text Messages": "textMessages",
+    "Tool Calls": "toolCalls",
+    "Tool Results": "toolResults",
+    "Questions (HITL)": "questions",
+    "Permissions (HITL)": "permissions",
+    "Images": "images",
+    "File Attachments": "fileAttachments",
+    "Session Lifecycle": "sessionLifecycle",
+    "Error Events": "errorEvents",
+    "Reasoning/Thinking": "reasoning",
+    "Command Execution": "commandExecution",
+    "File Changes": "fileChanges",
+    "MCP Tools": "mcpTools",
+    "Streaming Deltas": "streamingDeltas",
+    "Variants": "variants",
+}
+"""With the stability in front, the sixteen rows of the coverage matrix."""
+
+MORE_FEATURES: dict[str, Feature] = {
+    "Plan Mode": "planMode",
+    "Status": "status",
+    "Item Started": "itemStarted",
+    "Subagents": "subagents",
+    "Usage": "usage",
+    "Resume": "resume",
+    "Fork": "fork",
+    "Interrupt": "interrupt",
+    "Steer": "steer",
+    "Shared Process": "sharedProcess",
+}
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table; a pipe in a cell is escaped."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |\n"
+        for line in lines
+    )
+
+
+# --- Agents ---
+
+
+def coverage() -> str:
+    """Which feature of which agent appears in the stream."""
+    known = adapters().values()
+    stability = ["Stability", *(a.capabilities.stability.capitalize() for a in known)]
+    rows = [stability, *_feature_rows(FEATURES, known)]
+    return table(["Feature", *(a.name for a in known)], rows)
+
+
+def more_coverage() -> str:
+    """The same for what the matrix has no row for."""
+    known = adapters().values()
+    return table(["Feature", *(a.name for a in known)], _feature_rows(MORE_FEATURES, known))
+
+
+def _feature_rows(features: dict[str, Feature], known: Iterable[Adapter]) -> Iterator[list[str]]:
+    for label, feature in features.items():
+        yield [label, *(_mark(agent, feature) for agent in known)]
+
+
+def _mark(agent: Adapter, feature: Feature) -> str:
+    if feature in agent.capabilities.shown:
+        return "✓"
+    return "-" if feature in agent.capabilities.native else ""
+
+
+def terms() -> str:
+    """The universal terms, and each agent's own words for them."""
+    known = adapters().values()
+    names = dict.fromkeys(term for agent in known for term in agent.terms)
+    rows = ([f"`{term}`", *(agent.terms.get(term, "") for agent in known)] for term in names)
+    return table(["Universal term", *(agent.name for agent in known)], rows)
+
+
+def prompts() -> str:
+    """What the mock agent answers."""
+    plays: dict[Callable[..., Any], list[str]] = {}
+    for name, play in PLAIN.items():
+        plays.setdefault(play, []).append(f"`{name}`")
+    for name, (_, counted) in COUNTED.items():
+        numbers = inspect.signature(counted).parameters.values()
+        plays[counted] = [
+            " ".join([f"`{name}", *(f"[{n.name}={n.default}]" for n in numbers)]) + "`"
+        ]
+    rows = ([", ".join(names), play.__doc__ or ""] for play, names in plays.items())
+    return table(["Prompt", "What it does"], rows)
+
+
+# --- The HTTP contract ---
+
+
+def operations() -> list[Operation]:
+    """Every operation, in the order of its path."""
+    found = [route.operation for route in ROUTES]
+    return sorted(found, key=lambda each: (each.tag != "sessions", each.path, each.method))
+
+
+def route_table() -> str:
+    """All routes at a glance."""
+    rows = (
+        [f"[`{o.method.upper()} {o.path}`](#{o.name})", o.summary, str(o.status)]
+        for o in operations()
+    )
+    return table(["Route", "What it does", "Answer"], rows)
+
+
+def routes() -> str:
+    """Every route in full."""
+    return "\n".join(_route(operation) for operation in operations())
+
+
+def _route(operation: Operation) -> str:
+    problems = sorted(set(operation.problems), key=lambda each: (each.status, each.title))
+    parts = [
+        f"### {operation.name}\n\n`{operation.method.upper()} {operation.path}`\n\n",
+        f"{operation.summary} {operation.description}".strip() + "\n\n",
+        "Needs no token.\n\n" if operation.public else "",
+    ]
+    if operation.query:
+        parts.append("Query:\n\n" + _fields(operation.query, query=True) + "\n")
+    for header in operation.request_headers:
+        parts.append(f"Header `{header.name}`: {header.description}\n\n")
+    if operation.body:
+        parts.append(f"Body: {_link(operation.body)}\n\n")
+    parts.append(f"Answer: {_answer(operation)}\n\n")
+    for header in operation.response_headers:
+        parts.append(f"Header `{header.name}`: {header.description}\n\n")
+    for status, reason in operation.other_responses.items():
+        parts.append(f"Or {status}: {reason}\n\n")
+    if problems:
+        parts.append("Problems: " + ", ".join(f"{p.status} {p.title}" for p in problems) + "\n")
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+def _answer(operation: Operation) -> str:
+    match operation.response:
+        case None:
+            return f"{operation.status}, no body"
+        case Media() as media:
+            return f"{operation.status}, `{media.value}`"
+        case struct:
+            return f"{operation.status}, {_link(struct)}"
+
+
+def _link(struct: type[Struct]) -> str:
+    return f"[{struct.__name__}](#{struct.__name__.lower()})"
+
+
+def bodies() -> str:
+    """The fields of every body that a route takes or gives, and of what is in them."""
+    return "\n".join(
+        f"### {struct.__name__}\n\n{struct.__doc__}\n\n{_fields(struct)}"
+        for struct in http_structs()
+    )
+
+
+def http_structs() -> list[type[Struct]]:
+    """Every struct of the contract's bodies, each once."""
+    found: set[type[Struct]] = set()
+
+    def visit(kind: Any) -> None:
+        for inner in get_args(kind):
+            visit(inner)
+        ours = isinstance(kind, type) and kind.__module__ == schema.__name__
+        if ours and issubclass(kind, Struct) and kind not in found:
+            found.add(kind)
+            for field in msgspec.structs.fields(kind):
+                visit(field.type)
+
+    for operation in operations():
+        visit(operation.body)
+        visit(operation.response)
+    return sorted(found, key=lambda struct: struct.__name__)
+
+
+def _fields(struct: type[Struct], *, query: bool = False) -> str:
+    docs = docs_of(struct)
+    rows = []
+    for field in msgspec.structs.fields(struct):
+        shown = field.name if query else field.encode_name
+        needed = "required" if field.required else _default(field.default)
+        rows.append([f"`{shown}`", type_name(field.type), needed, docs.get(field.name, "")])
+    return table(["Field", "Type", "Default", "Meaning"], rows)
+
+
+def _default(value: object) -> str:
+    if value in (None, msgspec.UNSET, msgspec.NODEFAULT, ()):
+        return ""
+    return f"`{msgspec.json.encode(value).decode()}`"
+
+
+def problems() -> str:
+    """Every problem that can be answered."""
+    rows = (
+        [str(p.status), p.title, f"`{type_of(p)}`", p.__doc__ or ""]
+        for p in sorted(PROBLEMS, key=lambda each: (each.status, each.title))
+    )
+    return table(["Status", "Title", "`type`", "Meaning"], rows)
+
+
+def common_problems() -> str:
+    """What any request may get."""
+    return "- " + "\n- ".join(f"{p.status} {p.title}" for p in ANY) + "\n"
+
+
+# --- Settings and commands ---
+
+
+def settings() -> str:
+    """Every setting, in all its spellings."""
+    flags = {p.name: p.opts[0] for p in command("serve").params}
+    docs = docs_of(Settings)
+    rows = []
+    for field in msgspec.structs.fields(Settings):
+        variable = f"DRAGOMAN_{field.name.upper()}"
+        if field.name == "agents":
+            variable = "DRAGOMAN_<ID>_COMMAND"
+        flag = f"`{flags[field.name]}`" if field.name in flags else ""
+        rows.append([
+            f"`{field.name}`", flag, f"`{variable}`", type_name(field.type),
+            _setting_default(field.default), docs[field.name],
+        ])  # fmt: skip
+    return table(["Setting", "Flag", "Variable", "Type", "Default", "Meaning"], rows)
+
+
+def _setting_default(value: object) -> str:
+    return "" if value in (None, (), "", msgspec.NODEFAULT) else f"`{str(value).lower()}`"
+
+
+@cache
+def command_group() -> Any:
+    """The command line, as Typer builds it."""
+    return typer.main.get_command(app)
+
+
+def command(name: str) -> Any:
+    """One of its commands."""
+    return command_group().commands[name]
+
+
+def command_names() -> list[str]:
+    """The commands that people see."""
+    return [name for name, found in command_group().commands.items() if not found.hidden]
+
+
+def commands() -> str:
+    """Every command with its arguments and options."""
+    return "\n".join(_command(name) for name in command_names())
+
+
+def _command(name: str) -> str:
+    found = command(name)
+    arguments = [p for p in found.params if p.param_type_name == "argument"]
+    options = [p for p in found.params if p.param_type_name == "option" and p.name != "help"]
+    words = [_argument(p) if p.required else f"[{_argument(p)}]" for p in arguments]
+    usage = " ".join(["dragoman", name, *words, "[OPTIONS]"])
+    rows = [[f"`{_argument(p)}`", _value(name, p), p.help or ""] for p in arguments]
+    rows += [
+        [", ".join(f"`{o}`" for o in _spellings(p)), _value(name, p), p.help or ""] for p in options
+    ]
+    return f"### {name}\n\n`{usage}`\n\n{found.help}\n\n" + table(["", "Value", "Meaning"], rows)
+
+
+def _argument(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def _spellings(parameter: Any) -> list[str]:
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
+def _value(name: str, parameter: Any) -> str:
+    if getattr(parameter, "is_flag", False):
+        return ""
+    callbacks = {found.name: found.callback for found in app.registered_commands}
+    # Any, because Typer does not say that a command it was given has a function.
+    function: Any = callbacks[name]
+    return type_name(get_type_hints(function)[parameter.name])
+
+
+# --- Cases, examples, documents ---
+
+
+def cases() -> str:
+    """The cases of the promises that have tests, and where."""
+    rows = []
+    for number, files in covered(ROOT / "tests").items():
+        told = (
+            f"[{path.name}](../{path.relative_to(ROOT)}): {'; '.join(sentences)}"
+            for path, sentences in files.items()
+        )
+        rows.append([str(number), TITLES[number], "<br>".join(told)])
+    return table(["Case", "About", "Tests"], rows)
+
+
+def example(name: str) -> str:
+    """An example, as it is in its file."""
+    language = {"py": "python", "mjs": "js"}[name.rpartition(".")[2]]
+    return f"```{language}\n{(ROOT / 'examples' / name).read_text()}```\n"
+
+
+REGIONS: dict[str, Callable[[], str]] = {
+    "coverage": coverage,
+    "more-coverage": more_coverage,
+    "terms": terms,
+    "prompts": prompts,
+    "route-table": route_table,
+    "routes": routes,
+    "bodies": bodies,
+    "problems": problems,
+    "common-problems": common_problems,
+    "settings": settings,
+    "commands": commands,
+    "cases": cases,
+}
+
+
+def region(name: str) -> str:
+    """The text of a region; `examples/<file>` is that file."""
+    if name.startswith("examples/"):
+        return example(name.removeprefix("examples/"))
+    return REGIONS[name]()
+
+
+def fresh(text: str) -> str:
+    """A page with its regions as they should be."""
+    return _REGION.sub(lambda found: found["begin"] + region(found["name"]) + found["end"], text)
+
+
+def expected() -> dict[Path, str]:
+    """Every file that holds something generated, and what it should hold."""
+    pages = {page: fresh(page.read_text()) for page in sorted(DOCS.rglob("*.md"))}
+    return {
+        **pages,
+        DOCS / "openapi.json": openapi_document().decode(),
+        DOCS / "schema.json": schema_document().decode(),
+    }
+
+
+def main() -> None:
+    """Write everything anew."""
+    for path, text in expected().items():
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -13,7 +13,7 @@ from dragoman.errors import DragomanError, InvalidRequest
 from dragoman.http import parse
 from dragoman.http.daemon import daemon_of
 from dragoman.http.problems import instance_of, send_problem
-from dragoman.http.protocol import ABORT
+from dragoman.http.protocol import ABORT, WRITE
 from dragoman.http.sessions import idempotency_key
 from dragoman.http.turn import turn_of
 from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQuery
@@ -76,9 +76,8 @@ class EventStream:
             # An EventSource that came for more stops at this answer.
             await send({"type": "http.response.start", "status": 204, "headers": []})
             return await send({"type": "http.response.body"})
-        return await _stream(
-            store.follow(session_id, after, raw=wanted.include_raw), scope, receive, send
-        )
+        batches = store.follow(session_id, after, raw=wanted.include_raw, sink=scope[WRITE])
+        return await _stream(batches, scope, receive, send)
 
 
 class TurnStream:
@@ -133,7 +132,7 @@ async def _stream(
     gone = asyncio.ensure_future(_disconnected(receive))
     gone.add_done_callback(lambda done: None if done.cancelled() else sending.cancel())
     try:
-        await _send_all(batches, daemon_of(scope).settings.stalled_reader_s, send)
+        await _send_all(batches, daemon_of(scope).settings.stalled_reader_s, scope[WRITE], send)
     except TimeoutError:
         scope[ABORT]()
     except asyncio.CancelledError:
@@ -144,14 +143,18 @@ async def _stream(
     return None
 
 
-async def _send_all(batches: AsyncGenerator[Batch], patience_s: float, send: Send) -> None:
+async def _send_all(
+    batches: AsyncGenerator[Batch], patience_s: float, write: Callable[[bytes], bool], send: Send
+) -> None:
     # Something at once, so that a reader knows that it is connected.
     await send({"type": "http.response.body", "body": HEARTBEAT, "more_body": True})
     async with contextlib.aclosing(batches):
         async for batch in batches:
             body = batch.frames or HEARTBEAT
-            async with asyncio.timeout(patience_s):
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+            while not write(body):
+                async with asyncio.timeout(patience_s):  # until there is room again
+                    await send({"type": "http.response.body", "more_body": True})
+                await asyncio.sleep(0)  # one who is gone is noticed here
     await send({"type": "http.response.body"})
 
 

@@ -12,6 +12,8 @@ from dragoman.schema.http import to_json
 
 ABORT = "dragoman.abort"
 """Scope key: a callable that drops the connection, with whatever its reader never took."""
+WRITE = "dragoman.write"
+"""Scope key: `Protocol.write_chunk`, for a streamed response that is under way."""
 TARGET = "dragoman.target"
 """Scope key: the raw request target, only where it is more than a path."""
 
@@ -23,6 +25,7 @@ class Protocol(HttpToolsProtocol):
         """Begin a request."""
         super().on_message_begin()
         self._annotate(ABORT, self.transport.abort)
+        self._annotate(WRITE, self.write_chunk)
 
     def on_headers_complete(self) -> None:
         """Start to answer a request."""
@@ -34,6 +37,14 @@ class Protocol(HttpToolsProtocol):
         if self.parser.should_upgrade():
             # We never upgrade, but the parser reads nothing after being asked to.
             self.cycle.keep_alive = False
+
+    def write_chunk(self, body: bytes) -> bool:
+        """Write a chunk without copying it; False: the reader is slow, or gone."""
+        # A hundred readers of one session share one bytes object this way.
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        self.transport.writelines((b"%x\r\n" % len(body), body, b"\r\n"))
+        return True
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, unless an answer to something else is under way."""

@@ -43,8 +43,14 @@ SWITCH_INTERVAL_S = 0.0001
 def run(settings: Settings) -> int:
     """Run the daemon until it is told to stop; the exit code."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    Path(settings.data_dir).mkdir(parents=True, exist_ok=True, mode=0o700)
-    logs.configure(settings.log_level, Path(settings.data_dir) / "logs" / "daemon.log")
+    try:
+        Path(settings.data_dir).mkdir(parents=True, exist_ok=True, mode=0o700)
+        logs.configure(settings.log_level, Path(settings.data_dir) / "logs" / "daemon.log")
+    except OSError as error:
+        raise StartRefused(
+            f"cannot write to the data folder {settings.data_dir}: {error.strerror}; make it "
+            "writable, or choose another one with --data-dir"
+        ) from None
     token = load_token(settings)
     if token is not None:
         logs.redact(token)

@@ -91,8 +91,10 @@ class AgentProcess:
     async def start(self, launch: Launch, environ: Mapping[str, str]) -> None:
         """Start it in a session of its own, on pipes of our own. Raise AgentProcessExited."""
         # uvloop's own pipes are sockets, and a child that opens /dev/stdout then fails.
-        pipes = [os.pipe() for _ in range(3)]
-        (in_read, in_write), (out_read, out_write), (err_read, err_write) = pipes
+        try:
+            (in_read, in_write), (out_read, out_write), (err_read, err_write) = _pipes(3)
+        except OSError as error:
+            raise AgentProcessExited(f"cannot start {launch.argv[0]!r}: {error}") from None
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *launch.argv,
@@ -274,3 +276,17 @@ class AgentProcess:
 
 def _size(line: bytes | Oversize) -> int:
     return len(line.head if isinstance(line, Oversize) else line)
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    """Make pipes, all or none."""
+    pipes: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            pipes.append(os.pipe())
+    except OSError:
+        for pair in pipes:
+            for fd in pair:
+                os.close(fd)
+        raise
+    return pipes

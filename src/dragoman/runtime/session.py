@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -25,6 +24,7 @@ from dragoman.core.restore import restore
 from dragoman.errors import AgentProcessExited, DeadlinePassed, DragomanError, SessionEnded
 from dragoman.runtime import linux
 from dragoman.runtime.agents import Agents
+from dragoman.runtime.inbox import Inbox
 from dragoman.runtime.journal import Journal
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.spec import queue_of, spec_of, update_of
@@ -80,8 +80,8 @@ class Session:
         self._process: AgentProcess | None = None
         self._queue: list[MessageRow] = []
         self._announced: tuple[str, ...] = ()
-        self._inbox: deque[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]]] = deque()
         self._news = asyncio.Event()
+        self._inbox = Inbox(self._news.set)
         self._look_for_messages = True
         self._closing = False
         self._task: asyncio.Task[None] | None = None
@@ -133,10 +133,7 @@ class Session:
     async def _act(self, action: Callable[[], Awaitable[T]]) -> T:
         if self._closing:
             raise self._over()
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._inbox.append((action, future))
-        self._news.set()
-        return await future
+        return await self._inbox.put(action)
 
     # --- The one task ---
 
@@ -144,8 +141,7 @@ class Session:
         while not self._closing:
             await self._news.wait()
             self._news.clear()
-            while self._inbox:
-                await self._perform(*self._inbox.popleft())
+            await self._inbox.work()
             try:
                 await self._receive()
                 await self._deliver()
@@ -154,8 +150,7 @@ class Session:
                 await self._fail(error)
             self._closing = self._closing or self._normalizer.ended
         self._on_end(self)
-        while self._inbox:
-            self._inbox.popleft()[1].set_exception(self._over())
+        self._inbox.refuse(self._over)
 
     def _over(self) -> DragomanError:
         stopping = errors.Unavailable("the daemon is stopping")
@@ -171,31 +166,20 @@ class Session:
         await self._carry_out(self._normalizer.take())
         await self._journal.settle()
 
-    async def _perform(
-        self, action: Callable[[], Awaitable[Any]], future: asyncio.Future[Any]
-    ) -> None:
-        try:
-            result = await action()
-        except Exception as error:  # noqa: BLE001 - it belongs to whoever asked
-            if not future.cancelled():
-                future.set_exception(error)
-        else:
-            if not future.cancelled():
-                future.set_result(result)
-
     async def _receive(self) -> None:
         """Take some of what the agent said; the write of it goes on while we look for more."""
         process = self._process
         if process is None:
-            return
-        for message in process.take():
-            if isinstance(message, Oversize):
-                self._interpreter.oversize(message.size, message.sha256, message.head)
-            else:
-                self._interpreter.receive(message)
-        await self._carry_out(self._interpreter.take())
+            return None
+        self._hear(process)
         if self._normalizer.ended:
-            await self._end_process()
+            await self._stop_process()  # whoever reads of the end finds no process left
+        try:
+            await self._carry_out(self._interpreter.take())
+        except errors.DaemonError as error:
+            return await self._give_up(error)
+        if self._process is None:
+            await self._journal.settle()
         elif process.drained:
             self._process = None
             await self._process_gone(process.exit())
@@ -203,16 +187,28 @@ class Session:
             self._news.set()
         else:
             await self._journal.settle()
+        return None
+
+    def _hear(self, process: AgentProcess) -> None:
+        for message in process.take():
+            if isinstance(message, Oversize):
+                self._interpreter.oversize(message.size, message.sha256, message.head)
+            else:
+                self._interpreter.receive(message)
+
+    @property
+    def _resumable(self) -> bool:
+        return self.state.confirmed and "resume" in self._adapter.capabilities.shown
 
     async def _process_gone(self, exit: Exit) -> None:
         await asyncio.to_thread(linux.sweep, self._mark)
-        resumable = self.state.confirmed and "resume" in self._adapter.capabilities.shown
-        self._interpreter.closed(exit, resumable=resumable)
+        self._interpreter.closed(exit, resumable=self._resumable)
         await self._carry_out(self._interpreter.take())
         await self._journal.settle()
 
     async def _carry_out(self, outputs: Sequence[Output]) -> None:
-        """Write what is to be written, and do what is to be done, in this order."""
+        """Write and do, in this order. Raise where the agent is deaf; all is written then, too."""
+        failure: errors.DaemonError | None = None
         drafts: list[Draft] = []
         delivered: list[str] = []
         for output in outputs:
@@ -223,17 +219,17 @@ class Session:
                     delivered.append(message_id)
                 case StoreFile(path=path, data=data):
                     await self._journal.store_file(Path(path), data)
-                case Send(data=data):
+                case Send(data=data) if self._process is not None and failure is None:
                     await self._journal.write(drafts, delivered=delivered, last=False)
                     await self._journal.settle()
                     drafts, delivered = [], []
-                    await self._send(data)
+                    try:
+                        await self._process.send(data)
+                    except errors.DaemonError as error:
+                        failure = error
         await self._journal.write(drafts, delivered=delivered)
-
-    async def _send(self, data: bytes) -> None:
-        if self._process is None:
-            raise AgentProcessExited("the agent's process is not running")
-        await self._process.send(data)
+        if failure is not None:
+            raise failure
 
     async def _command(self, command: Command) -> None:
         for outputs in self._interpreter.command(command):
@@ -254,21 +250,36 @@ class Session:
         prompt = Prompt(
             message_id=message.message_id, text=message.text, attachments=message.attachments
         )
+        idle = self._process
         try:
-            await self._ensure_process()
-            await self._command(prompt)
+            try:
+                await self._tell(prompt)
+            except AgentProcessExited:
+                if idle is None:
+                    raise
+                await self._stop_process()  # it ended unnoticed, and has heard nothing of this
+                await self._tell(prompt)
         except DragomanError as error:
-            await self._refused(prompt, error)
+            # A message that could not be sent still gets its turn, and the turn says why.
+            self._normalizer.remember(prompt)
+            self._normalizer.apply(Delivered(message_id=prompt.message_id), None)
+            await self._give_up(error)
 
-    async def _refused(self, prompt: Prompt, error: DragomanError) -> None:
-        """A message that could not be sent still gets its turn, and the turn says why."""
-        code = "stdin_blocked" if isinstance(error, DeadlinePassed) else "launch_failed"
-        self._normalizer.remember(prompt)
-        self._normalizer.apply(Delivered(message_id=prompt.message_id), None)
-        self._normalizer.apply(Report(message=str(error), code=code), None)
-        self._normalizer.apply(EndTurn(outcome="failed"), None)
+    async def _tell(self, prompt: Prompt) -> None:
+        await self._ensure_process()
+        await self._command(prompt)
+
+    async def _give_up(self, error: DragomanError) -> None:
+        """The agent cannot be told anything: the turn fails, and its process ends."""
+        blocked = isinstance(error, DeadlinePassed)
+        if blocked or self._process is None:
+            code = "stdin_blocked" if blocked else "launch_failed"
+            self._normalizer.apply(Report(message=str(error), code=code), None)
+            self._normalizer.apply(EndTurn(outcome="failed"), None)
         exit = await self._stop_process()
-        if not self.state.confirmed:
+        if exit is not None:
+            self._normalizer.process_gone(exit, resumable=self._resumable)
+        if not self._resumable:
             self._normalizer.never_came_up(str(error), exit)
         await self._carry_out(self._normalizer.take())
         await self._journal.settle()
@@ -317,9 +328,7 @@ class Session:
     def _insist(self, turn: str) -> None:
         """An agent that does not heed an interrupt loses its process."""
         if self._normalizer.turn_id == turn and not self._closing:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._inbox.append((lambda: self._cut(turn), future))
-            self._news.set()
+            self._inbox.put(lambda: self._cut(turn))
 
     async def _cut(self, turn: str) -> None:
         if self._normalizer.turn_id == turn:
@@ -353,7 +362,6 @@ class Session:
             return
         await self._stop_process()
         self._queue = []
-        await self._announce_queue()
         self._normalizer.terminated()
         await self._carry_out(self._normalizer.take())
         await self._journal.settle()
@@ -372,19 +380,11 @@ class Session:
             return None
         await process.end(self._settings.stop_deadline_s)
         while not process.drained:
-            for message in process.take():
-                if isinstance(message, bytes):
-                    self._interpreter.receive(message)
+            self._hear(process)
         self._process = None
         exit = process.exit()
         self._interpreter.closed(exit, resumable=True)
         return exit
-
-    async def _end_process(self) -> None:
-        """The session has ended by itself: its process goes too."""
-        await self._journal.settle()
-        await self._stop_process()
-        self._normalizer.take()
 
     async def recover(self) -> None:
         """Close what the last daemon left open, once. Called before `start`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -145,10 +145,19 @@ class Store(Protocol):
     def ring_all(self) -> None:
         """Wake every reader, so that silent streams can show that they live."""
 
-    def follow(self, session_id: str, after: int, *, raw: bool) -> AsyncGenerator[Batch]:
+    def follow(
+        self,
+        session_id: str,
+        after: int,
+        *,
+        raw: bool = False,
+        sink: Callable[[bytes], bool] | None = None,
+    ) -> AsyncGenerator[Batch]:
         """Everything after a sequence, then whatever comes, until the session has ended.
 
-        A batch without frames: the bell rang for nothing, a moment to show that we live.
+        A batch without frames: woken for nothing, a moment to show that we live. Who stands at
+        the end and has a `sink` is given the next frames there, without being woken; what the
+        sink refuses comes as a batch.
         """
 
     async def bodies(self, session_id: str, after: int) -> list[Body]:

@@ -3,11 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from dragoman.store.base import Batch
 from dragoman.store.reader import MAX_BATCH_BYTES
 
 MAX_TAIL_BYTES = 4 << 20
+
+
+Sink = Callable[[bytes], bool]
+"""Takes frames at once, or says no."""
+
+
+class Waiter:
+    """A reader that has seen everything. It keeps no queue: what it does not take, it re-reads."""
+
+    __slots__ = ("_among", "_sink", "_woken", "position")
+
+    def __init__(self, position: int, sink: Sink | None, among: set[Waiter]) -> None:
+        self.position = position
+        self._sink = sink
+        self._among = among
+        self._woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def take(self, first: int, batch: Batch, ended: bool) -> None:
+        """Pass a batch on, if it is the next and the sink takes it; else the reader wakes."""
+        is_next = self.position + 1 == first
+        if is_next and self._sink is not None and self._sink(batch.frames):
+            self.position = batch.last
+            if not ended:
+                return
+        self.wake()
+
+    def wake(self) -> None:
+        """Let the reader look for itself."""
+        if not self._woken.done():
+            self._woken.set_result(None)
+
+    async def woken(self) -> int:
+        """Wait; the position that was reached meanwhile."""
+        try:
+            await self._woken
+        finally:
+            self._among.discard(self)
+        return self.position
 
 
 class Feed:
@@ -26,7 +65,7 @@ class Feed:
         self.ended = ended
         self.deleted = False
         self.readers = 0
-        self.bell = asyncio.Event()
+        self._waiting: set[Waiter] = set()
         self._tail: dict[int, Batch] = {}
         """First sequence → batch, in order: whoever stands before it walks on from there."""
         self._tail_bytes = 0
@@ -36,8 +75,9 @@ class Feed:
         """These events are committed: keep them for who reads live, and ring."""
         first, self.committed, self.committed_total = self.committed + 1, last, total
         self.ended = self.ended or ended
+        batch = Batch(b"".join(frames), last)
         if self.readers:
-            batch = self._tail[first] = Batch(b"".join(frames), last)
+            self._tail[first] = batch
             self._tail_bytes += len(batch.frames)
             while self._tail_bytes > MAX_TAIL_BYTES:
                 self._tail_bytes -= len(self._tail.pop(next(iter(self._tail))).frames)
@@ -45,12 +85,19 @@ class Feed:
             self._tail.clear()
             self._tail_bytes = 0
         self._joined = None
-        self.ring()
+        for waiter in list(self._waiting):
+            waiter.take(first, batch, ended)
+
+    def wait(self, position: int, sink: Sink | None) -> Waiter:
+        """Stand at the end of the log; `sink` may be given what comes without being woken."""
+        waiter = Waiter(position, sink, self._waiting)
+        self._waiting.add(waiter)
+        return waiter
 
     def ring(self) -> None:
         """Wake all readers; the ring carries nothing."""
-        self.bell.set()
-        self.bell.clear()
+        for waiter in list(self._waiting):
+            waiter.wake()
 
     def after(self, position: int) -> Batch | None:
         """What follows a position, if it is still in memory; readers there share one object."""

@@ -25,7 +25,7 @@ from dragoman.store.base import (
     SessionFilter,
     SessionRow,
 )
-from dragoman.store.feed import Feed
+from dragoman.store.feed import Feed, Sink
 from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
 from dragoman.store.pages import Pages
@@ -186,7 +186,7 @@ class SqliteStore:
         return feed.committed, feed.ended
 
     async def follow(
-        self, session_id: str, after: int, *, raw: bool = False
+        self, session_id: str, after: int, *, raw: bool = False, sink: Sink | None = None
     ) -> AsyncGenerator[Batch]:
         """Everything after a sequence, then whatever comes, until the session has ended."""
         feed = await self._feed(session_id)
@@ -210,7 +210,7 @@ class SqliteStore:
                 elif feed.ended or feed.deleted or self._closing:
                     return
                 else:
-                    await feed.bell.wait()
+                    after = await feed.wait(after, None if raw else sink).woken()
                     if after >= feed.committed:
                         yield Batch(b"", after)
         finally:

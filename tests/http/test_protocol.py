@@ -10,7 +10,7 @@ from http.client import IncompleteRead
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dragoman.http.protocol import ABORT, TARGET
+from dragoman.http.protocol import CONNECTION, TARGET
 from tests.http import Answer, ask, connected, listening, read_answer, request, serving
 
 CHUNK = b"x" * 65536
@@ -31,7 +31,7 @@ class Mirror:
             while (await receive()).get("more_body"):
                 pass
         if scope["path"] == "/nodelay":
-            connection = scope[ABORT].__self__.get_extra_info("socket")
+            connection = scope[CONNECTION].transport.get_extra_info("socket")
             told = str(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)).encode()
         else:
             told = scope["path"].encode() + b" " + scope.get(TARGET, b"-")
@@ -40,11 +40,11 @@ class Mirror:
         await send({"type": "http.response.body", "body": told})
 
     async def _stall(self, scope: Scope, send: Send) -> None:
-        transport = scope[ABORT].__self__
+        transport = scope[CONNECTION].transport
         await send({"type": "http.response.start", "status": 200})
         while not transport.is_closing():
             if transport.get_write_buffer_size():
-                asyncio.get_running_loop().call_soon(scope[ABORT])
+                asyncio.get_running_loop().call_soon(scope[CONNECTION].drop)
             await send({"type": "http.response.body", "body": CHUNK, "more_body": True})
         self.dropped.set()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -13,7 +13,7 @@ from dragoman.errors import DragomanError, InvalidRequest
 from dragoman.http import parse
 from dragoman.http.daemon import daemon_of
 from dragoman.http.problems import instance_of, send_problem
-from dragoman.http.protocol import ABORT, WRITE
+from dragoman.http.protocol import CONNECTION, Protocol
 from dragoman.http.sessions import idempotency_key
 from dragoman.http.turn import turn_of
 from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQuery
@@ -76,8 +76,9 @@ class EventStream:
             # An EventSource that came for more stops at this answer.
             await send({"type": "http.response.start", "status": 204, "headers": []})
             return await send({"type": "http.response.body"})
-        batches = store.follow(session_id, after, raw=wanted.include_raw, sink=scope[WRITE])
-        return await _stream(batches, scope, receive, send)
+        sink = scope[CONNECTION].write_chunk
+        batches = store.follow(session_id, after, raw=wanted.include_raw, sink=sink)
+        return await _stream(batches, scope, send)
 
 
 class TurnStream:
@@ -101,7 +102,7 @@ class TurnStream:
         batches = daemon.store.follow(session_id, after, raw=wanted.include_raw)
         turn = turn_of(receipt.message_id, batches)
         header = (b"dragoman-message-id", receipt.message_id.encode())
-        return await _stream(turn, scope, receive, send, [header])
+        return await _stream(turn, scope, send, [header])
 
 
 def _last_event_id(scope: Scope) -> int | None:
@@ -118,7 +119,6 @@ def _last_event_id(scope: Scope) -> int | None:
 async def _stream(
     batches: AsyncGenerator[Batch],
     scope: Scope,
-    receive: Receive,
     send: Send,
     headers: list[tuple[bytes, bytes]] | None = None,
 ) -> None:
@@ -127,37 +127,43 @@ async def _stream(
     await send({"type": "http.response.start", **start})
     if scope["method"] == "HEAD":
         return await send({"type": "http.response.body"})
+    connection: Protocol = scope[CONNECTION]
     sending = asyncio.current_task()
     assert sending is not None
-    gone = asyncio.ensure_future(_disconnected(receive))
-    gone.add_done_callback(lambda done: None if done.cancelled() else sending.cancel())
+    connection.on_lost = sending.cancel
     try:
-        await _send_all(batches, daemon_of(scope).settings.stalled_reader_s, scope[WRITE], send)
+        await _send_all(batches, daemon_of(scope).settings.stalled_reader_s, connection, send)
     except TimeoutError:
-        scope[ABORT]()
+        connection.drop()
     except asyncio.CancelledError:
-        if not gone.done() or sending.uncancel():
+        if not connection.transport.is_closing() or sending.uncancel():
             raise
     finally:
-        gone.cancel()
+        connection.on_lost = None
     return None
 
 
 async def _send_all(
-    batches: AsyncGenerator[Batch], patience_s: float, write: Callable[[bytes], bool], send: Send
+    batches: AsyncGenerator[Batch], patience_s: float, connection: Protocol, send: Send
 ) -> None:
     # Something at once, so that a reader knows that it is connected.
     await send({"type": "http.response.body", "body": HEARTBEAT, "more_body": True})
     async with contextlib.aclosing(batches):
         async for batch in batches:
             body = batch.frames or HEARTBEAT
-            while not write(body):
-                async with asyncio.timeout(patience_s):  # until there is room again
-                    await send({"type": "http.response.body", "more_body": True})
+            while not connection.write_chunk(body):
+                await _room(connection, patience_s, send)
                 await asyncio.sleep(0)  # one who is gone is noticed here
     await send({"type": "http.response.body"})
 
 
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+async def _room(connection: Protocol, patience_s: float, send: Send) -> None:
+    """Wait until there is room again. Raise TimeoutError where not a byte is taken for so long."""
+    while True:
+        before = connection.untaken()
+        try:
+            async with asyncio.timeout(patience_s):
+                return await send({"type": "http.response.body", "more_body": True})
+        except TimeoutError:
+            if connection.untaken() == before:
+                raise

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import struct
+import termios
+from collections.abc import Callable
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -10,10 +14,8 @@ from dragoman.errors import InvalidRequest
 from dragoman.http.problems import MEDIA_TYPE, problem
 from dragoman.schema.http import to_json
 
-ABORT = "dragoman.abort"
-"""Scope key: a callable that drops the connection, with whatever its reader never took."""
-WRITE = "dragoman.write"
-"""Scope key: `Protocol.write_chunk`, for a streamed response that is under way."""
+CONNECTION = "dragoman.connection"
+"""Scope key: the `Protocol` that a request came by."""
 TARGET = "dragoman.target"
 """Scope key: the raw request target, only where it is more than a path."""
 
@@ -21,11 +23,19 @@ TARGET = "dragoman.target"
 class Protocol(HttpToolsProtocol):
     """Uvicorn's protocol, with raw targets, a way to drop a reader, and problem documents."""
 
+    on_lost: Callable[[], object] | None = None
+    """Called when the other side has gone; cheaper than a task that waits for it."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The other side has gone."""
+        super().connection_lost(exc)
+        if self.on_lost is not None:
+            self.on_lost()
+
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self._annotate(ABORT, self.transport.abort)
-        self._annotate(WRITE, self.write_chunk)
+        self._annotate(CONNECTION, self)
 
     def on_headers_complete(self) -> None:
         """Start to answer a request."""
@@ -45,6 +55,19 @@ class Protocol(HttpToolsProtocol):
             return False
         self.transport.writelines((b"%x\r\n" % len(body), body, b"\r\n"))
         return True
+
+    def untaken(self) -> int:
+        """How many bytes the reader has yet to take."""
+        if self.transport.is_closing():
+            return 0
+        # The kernel holds megabytes, and tells of room only when a third of them is taken.
+        fd = self.transport.get_extra_info("socket").fileno()
+        (in_kernel,) = struct.unpack("i", fcntl.ioctl(fd, termios.TIOCOUTQ, bytes(4)))
+        return int(in_kernel) + self.transport.get_write_buffer_size()
+
+    def drop(self) -> None:
+        """Drop the connection, with whatever its reader never took."""
+        self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, unless an answer to something else is under way."""

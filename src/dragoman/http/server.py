@@ -80,6 +80,7 @@ async def _serve(settings: Settings, guard: Guard) -> None:
                 access_log=False,
                 server_header=False,
                 date_header=False,
+                proxy_headers=False,
                 timeout_graceful_shutdown=GRACEFUL_S,
                 backlog=BACKLOG,
             )

@@ -14,14 +14,15 @@ _SWEEPS = 50
 
 
 def marked(mark: str) -> Iterator[tuple[int, int]]:
-    """Pid and start time of every process whose mark begins with `mark`."""
-    wanted = f"{MARK}={mark}".encode()
+    """Pid and start time of every process with this mark; one that ends in `:` stands for all."""
+    # A name that begins like another must not match it: s1 is not s10.
+    wanted = f"\0{MARK}={mark}".encode() + (b"" if mark.endswith(":") else b"\0")
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         try:
             environ = Path("/proc", entry, "environ").read_bytes()
-            if environ.startswith(wanted) or b"\0" + wanted in environ:
+            if wanted in b"\0%b\0" % environ:
                 yield int(entry), start_time(int(entry))
         except OSError:
             continue  # it ended while we looked, or is not ours to read

@@ -67,11 +67,19 @@ class StderrTail:
 class AgentProcess:
     """A running agent. Reads by itself, up to a bound; `wake` is called when there is news."""
 
-    def __init__(self, wake: Callable[[], None], mark: str, max_line_bytes: int) -> None:
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        mark: str,
+        max_line_bytes: int,
+        *,
+        send_deadline_s: float = SEND_DEADLINE_S,
+    ) -> None:
         self.exited = False
         self._expected = False
         self._wake = wake
         self._mark = mark
+        self._send_deadline_s = send_deadline_s
         self._loop = asyncio.get_running_loop()
         self._lines = Lines(max_bytes=max_line_bytes)
         self._waiting: deque[tuple[list[bytes | Oversize], int]] = deque()
@@ -196,7 +204,7 @@ class AgentProcess:
         """Write a line. Raise AgentProcessExited, or DeadlinePassed where nobody reads."""
         rest = memoryview(line + b"\n")
         try:
-            async with asyncio.timeout(SEND_DEADLINE_S):
+            async with asyncio.timeout(self._send_deadline_s):
                 while rest:
                     if "stdin" not in self._fds:
                         raise AgentProcessExited("the agent's stdin is closed")

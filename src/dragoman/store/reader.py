@@ -19,7 +19,7 @@ from dragoman.store.schema import connect_reader
 T = TypeVar("T")
 MAX_PAGE_BYTES = 8 << 20
 MAX_BATCH_BYTES = 1 << 20
-BATCH_EVENTS = 2000
+BATCH_EVENTS = 1024
 """How much is read at once."""
 
 _FAILURES = (sqlite3.Error, msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
@@ -121,9 +121,20 @@ def page(
     return Page(events, end, end < committed)
 
 
+def _border(after: int) -> int:
+    # Batches end at the same places for all readers, so that they can share them.
+    return (after // BATCH_EVENTS + 1) * BATCH_EVENTS
+
+
+def is_full(after: int, committed: int) -> bool:
+    """The batch after a sequence will never be longer than it is now."""
+    return _border(after) <= committed
+
+
 def batch(db: sqlite3.Connection, session: int, after: int, committed: int, raw: bool) -> Batch:
     """The next events after a sequence, as SSE frames."""
-    end = _end(db, session, after, min(after + BATCH_EVENTS, committed), MAX_BATCH_BYTES, raw)
+    wanted = min(_border(after), committed)
+    end = _end(db, session, after, wanted, MAX_BATCH_BYTES, raw)
     if end <= after:
         return Batch(b"", after)
     sql = _FRAMES_WITH_RAW if raw else _FRAMES

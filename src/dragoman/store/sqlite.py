@@ -28,8 +28,8 @@ from dragoman.store.base import (
 from dragoman.store.feed import Feed, Sink
 from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
-from dragoman.store.pages import Pages
-from dragoman.store.reader import Readers, batch, page
+from dragoman.store.reader import MAX_BATCH_BYTES, Readers, batch, is_full, page
+from dragoman.store.recent import Recent
 from dragoman.store.repair import ensure_sound
 from dragoman.store.schema import connect, migrate
 from dragoman.store.stamp import EventRow, stamp
@@ -37,6 +37,7 @@ from dragoman.store.writer import Writer
 from dragoman.wire.sse import frame
 
 DATABASE = "dragoman.db"
+MAX_RECENT_BYTES = 16 << 20
 
 
 def open_store(data_dir: Path, *, synchronous: str = "normal") -> SqliteStore:
@@ -70,7 +71,8 @@ class SqliteStore:
         self._readers = Readers(path, loop)
         self._feeds: WeakValueDictionary[str, Feed] = WeakValueDictionary()
         self._watched: dict[str, Feed] = {}
-        self._pages = Pages()
+        self._pages: Recent[Page] = Recent(MAX_RECENT_BYTES)
+        self._batches: Recent[asyncio.Future[Batch]] = Recent(MAX_RECENT_BYTES)
         self._closing = False
 
     # --- Sessions ---
@@ -177,7 +179,8 @@ class SqliteStore:
                 raw=raw,
             )
             found = await self._readers.run(work)
-            self._pages.keep(key, found)
+            if found.has_more:
+                self._pages.keep(key, found, len(found.events))
         return found
 
     async def position(self, session_id: str) -> tuple[int, bool]:
@@ -195,15 +198,7 @@ class SqliteStore:
             while not feed.deleted:
                 found = None if raw else feed.after(after)
                 if found is None and after < feed.committed:
-                    found = await self._readers.run(
-                        partial(
-                            batch,
-                            session=feed.session,
-                            after=after,
-                            committed=feed.committed,
-                            raw=raw,
-                        )
-                    )
+                    found = await self._batch(feed, after, raw=raw)
                 if found is not None and found.frames:
                     after = found.last
                     yield found
@@ -215,6 +210,19 @@ class SqliteStore:
                         yield Batch(b"", after)
         finally:
             feed.readers -= 1
+
+    async def _batch(self, feed: Feed, after: int, *, raw: bool) -> Batch:
+        """Read on from the store; readers at one position share one read, and what it gave."""
+        key = (feed.session, after, raw)
+        reading = self._batches.get(key)
+        if reading is None:
+            committed = feed.committed
+            reading = self._readers.run(
+                partial(batch, session=feed.session, after=after, committed=committed, raw=raw)
+            )
+            if is_full(after, committed):
+                self._batches.keep(key, reading, MAX_BATCH_BYTES)
+        return await asyncio.shield(reading)
 
     def end_followers(self) -> None:
         """Let go of every reader that has seen all there is."""

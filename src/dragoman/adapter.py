@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Stderr, Usage
+from dragoman.schema.http import ModeInfo, ModelInfo
 from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
 
 # --- What a session was asked to be -----------------------------------------------------------
@@ -309,23 +310,6 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     stability: Literal["stable", "experimental"] = "experimental"
 
 
-class Mode(Struct, frozen=True, kw_only=True):
-    """One of the agent's own modes of work."""
-
-    id: str
-    name: str
-    description: str
-
-
-class Model(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A model the agent can use."""
-
-    id: str
-    name: str | None = None
-    variants: tuple[str, ...] | None = None
-    default_variant: str | None = None
-
-
 class Adapter(Struct, frozen=True, kw_only=True):
     """Everything the house knows about an agent."""
 
@@ -336,8 +320,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     command: tuple[str, ...]
     """The executable and its first arguments; `DRAGOMAN_<ID>_COMMAND` replaces it."""
-    modes: tuple[Mode, ...]
-    models: tuple[Model, ...] = ()
+    modes: tuple[ModeInfo, ...]
+    models: tuple[ModelInfo, ...] = ()
     default_model: str | None = None
     credentials: tuple[str, ...] = ()
     """Environment variables of which one must be set; empty: none is needed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -29,12 +28,10 @@ async def list_agents(request: Request) -> Response:
 async def list_modes(request: Request) -> Response:
     """An agent's modes."""
     adapter = daemon_of(request.scope).agents.adapter(request.path_params["agent"])
-    modes = msgspec.convert(adapter.modes, tuple[schema.ModeInfo, ...], from_attributes=True)
-    return answer(schema.ModeList(modes=modes))
+    return answer(schema.ModeList(modes=adapter.modes))
 
 
 async def list_models(request: Request) -> Response:
     """An agent's models."""
     adapter = daemon_of(request.scope).agents.adapter(request.path_params["agent"])
-    models = msgspec.convert(adapter.models, tuple[schema.ModelInfo, ...], from_attributes=True)
-    return answer(schema.ModelList(models=models, default_model=adapter.default_model))
+    return answer(schema.ModelList(models=adapter.models, default_model=adapter.default_model))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import get_args
 
-from dragoman.adapter import Adapter, Capabilities, Feature, Mode, Model
+from dragoman.adapter import Adapter, Capabilities, Feature
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.agents.mock.launch import COMMAND, launch
+from dragoman.schema.http import ModeInfo, ModelInfo
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {"sharedProcess", "steer"}
 _VARIANTS = ("low", "medium", "high")
@@ -18,12 +19,14 @@ ADAPTER = Adapter(
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
     command=COMMAND,
     modes=(
-        Mode(id="build", name="Build", description="Answers prompts and pretends to use tools."),
-        Mode(id="plan", name="Plan", description="The same, under the name of planning."),
+        ModeInfo(
+            id="build", name="Build", description="Answers prompts and pretends to use tools."
+        ),
+        ModeInfo(id="plan", name="Plan", description="The same, under the name of planning."),
     ),
     models=(
-        Model(id="mock", name="Mock", variants=_VARIANTS, default_variant="medium"),
-        Model(id="mock-large", name="Mock Large", variants=_VARIANTS, default_variant="medium"),
+        ModelInfo(id="mock", name="Mock", variants=_VARIANTS, default_variant="medium"),
+        ModelInfo(id="mock-large", name="Mock Large", variants=_VARIANTS, default_variant="medium"),
     ),
     default_model="mock",
     launch=launch,

@@ -103,13 +103,14 @@ def test_modules_and_functions_fit_in_a_head(path: Path) -> None:
 
 
 def test_last_resorts_are_counted() -> None:
-    """`except Exception` is the pump's last resort and the HTTP boundary's, nobody else's."""
-    found = [
+    """`except Exception` is where a defect is turned into something visible, nowhere else."""
+    found = {
         str(path.relative_to(SOURCE))
         for path in MODULES
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ExceptHandler)
         and isinstance(node.type, ast.Name)
         and node.type.id in ("Exception", "BaseException")
-    ]
-    assert len(found) <= 3, found
+    }
+    places = {"core/advance.py", "runtime/inbox.py", "runtime/session.py", "store/writer.py"}
+    assert found == places

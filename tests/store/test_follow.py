@@ -66,6 +66,48 @@ def test_live_from_memory_and_late_from_the_file_give_the_same_bytes(
         using(Path(folder), work)
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    answers=st.lists(st.booleans(), max_size=30),
+    sizes=st.lists(st.integers(1, 20), min_size=1, max_size=20),
+    pauses=st.lists(st.integers(0, 3), min_size=20, max_size=20),
+)
+def test_a_reader_with_a_sink_gets_each_event_once_and_in_order(
+    answers: list[bool], sizes: list[int], pauses: list[int]
+) -> None:
+    """Some frames go into the sink, the rest comes as batches: together they are the log."""
+    seen: list[bytes] = []
+    left = iter(answers)
+
+    def sink(frames: bytes) -> bool:
+        takes = next(left, True)
+        if takes:
+            seen.append(frames)
+        return takes
+
+    async def read(store: SqliteStore) -> None:
+        async for batch in store.follow("s", 0, sink=sink):
+            seen.append(batch.frames)
+
+    async def work(store: SqliteStore) -> None:
+        await create(store, "s")
+        reader = asyncio.create_task(read(store))
+        waiting = []
+        for size, pause in zip(sizes, pauses, strict=False):
+            waiting.append(store.append("s", [said("x") for _ in range(size)]))
+            for _ in range(pause):
+                await asyncio.sleep(0)
+            if pause == 3:
+                store.ring_all()
+                await waiting[-1]
+        await store.append("s", [ENDED])
+        await reader
+        assert b"".join(seen) == await follow_all(store)
+
+    with tempfile.TemporaryDirectory() as folder:
+        using(Path(folder), work)
+
+
 def test_a_reader_that_comes_with_nothing_new_waits_for_the_bell(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")

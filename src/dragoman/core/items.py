@@ -124,7 +124,7 @@ class Items:
         item.parts = shape.fit(item.kind, item.stream, item.key, item.parts)
         call_id = shape.call_id_of(item.parts)
         if item.kind == "tool_call":
-            if self._awaits(call_id):
+            if self._awaits(call_id) or self._open_tool("tool_result", call_id):
                 item.parts = _about_call(item.parts, self._new_id("call"))
             self._call_ids.add(shape.call_id_of(item.parts))
         elif item.kind == "tool_result":
@@ -141,17 +141,17 @@ class Items:
         return known and not self._awaits(call_id)
 
     def _awaits(self, call_id: str) -> bool:
-        return call_id in self.calls or self._open_call(call_id) is not None
+        return call_id in self.calls or self._open_tool("tool_call", call_id) is not None
 
-    def _open_call(self, call_id: str) -> OpenItem | None:
+    def _open_tool(self, kind: ItemKind, call_id: str) -> OpenItem | None:
         for item in self.open.values():
-            if item.kind == "tool_call" and shape.call_id_of(item.parts) == call_id:
+            if item.kind == kind and shape.call_id_of(item.parts) == call_id:
                 return item
         return None
 
     def _start_result(self, result: OpenItem, call_id: str) -> None:
         """A result needs its call, completed."""
-        call = self._open_call(call_id)
+        call = self._open_tool("tool_call", call_id)
         if call is not None:
             self.finish(call, None, "completed", {}, "daemon")
         elif call_id not in self.calls:

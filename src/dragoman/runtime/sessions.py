@@ -262,8 +262,11 @@ class Sessions:
             if await session.answer(request_id, answer):
                 return
             row = await self._request(session_id, request_id, "permission")
-        assert isinstance(row.body, PermissionResolved)
-        await self._same_or_conflict(session_id, row, row.body.status == STATUS[answer.reply])
+        body = row.body
+        assert isinstance(body, PermissionResolved)
+        changed = (body.metadata or {}).get("updated_input")
+        same = body.status == STATUS[answer.reply] and changed == answer.updated_input
+        await self._same_or_conflict(session_id, row, same)
 
     async def answer_question(
         self, session_id: str, request_id: str, answer: AnswerQuestion
@@ -308,8 +311,8 @@ def _winner(row: RequestRow) -> dict[str, object]:
     body = msgspec.to_builtins(row.body)
     wanted = ("status", "response", "answers", "approver")
     winner = {name: body[name] for name in wanted if body.get(name) is not None}
-    reason = (body.get("metadata") or {}).get("reason")
-    return {**winner, "reason": reason} if reason else winner
+    about = body.get("metadata") or {}
+    return winner | {name: about[name] for name in ("updated_input", "reason") if name in about}
 
 
 def _one_list_each(asked: QuestionRequested, answer: AnswerQuestion) -> None:

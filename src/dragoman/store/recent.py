@@ -33,3 +33,9 @@ class Recent(Generic[T]):
         self._bytes += size
         while self._bytes > self._max_bytes:
             self._bytes -= self._kept.popitem(last=False)[1][1]
+
+    def drop(self, key: Hashable) -> None:
+        """Forget what is not worth keeping after all."""
+        found = self._kept.pop(key, None)
+        if found is not None:
+            self._bytes -= found[1]

@@ -222,7 +222,11 @@ class SqliteStore:
             )
             if is_full(after, committed):
                 self._batches.keep(key, reading, MAX_BATCH_BYTES)
-        return await asyncio.shield(reading)
+        try:
+            return await asyncio.shield(reading)
+        except sqlite3.Error:
+            self._batches.drop(key)  # the next reader tries again
+            raise
 
     def end_followers(self) -> None:
         """Let go of every reader that has seen all there is."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from dragoman.errors import DragomanError, StorageFull, Unavailable
+from dragoman.errors import DragomanError, InternalError, StorageFull, Unavailable
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], Any]
@@ -78,13 +81,16 @@ class Writer:
         """All at once; if that fails, each by itself, so that none pays for another."""
         try:
             self._transact(group)
-        except sqlite3.Error:
+        except Exception:  # noqa: BLE001 - it is told to each by itself
             for job in group:
                 job.result = job.error = None
                 try:
                     self._transact([job])
                 except sqlite3.Error as error:
                     job.error = StorageFull(f"the store cannot write: {error}")
+                except Exception as error:  # a defect of ours costs this write, not the thread
+                    log.exception("a write failed")
+                    job.error = InternalError(f"a write failed: {error}")
 
     def _transact(self, group: list[_Job]) -> None:
         db = self._db
@@ -96,10 +102,9 @@ class Writer:
                 except DragomanError as error:
                     job.error = error
             db.execute("COMMIT")
-        except sqlite3.Error:
+        finally:
             if db.in_transaction:
                 db.execute("ROLLBACK")
-            raise
 
     def _tell(self, group: list[_Job]) -> None:
         for job in group:

@@ -175,9 +175,11 @@ class Normalizer:
             reason = "interrupt" if given.outcome == "interrupted" else "turn_end"
             self._close_turn(given, reason, self._source)
 
-    def _close_turn(self, given: step.EndTurn, reason: str, source: Source) -> None:
+    def _close_turn(
+        self, given: step.EndTurn, reason: str, source: Source, *, everything: bool = False
+    ) -> None:
         self._show_due()
-        self._close_open(reason, everything=False)
+        self._close_open(reason, everything=everything)
         if given.outcome == "failed" and not self._said_why:
             self._report(ErrorRaised(message=_NO_REASON), "daemon")
         self._emit(ends.turn_ended(self.turn_id, given), source)
@@ -353,8 +355,12 @@ class Normalizer:
     def interrupted(self, reason: str) -> None:
         """The turn is cut by us: a restart, a stop, the end of the session."""
         self._raw = None
+        self._cut("interrupted", reason)
+
+    def _cut(self, outcome: Outcome, reason: str) -> None:
+        """End the turn with all that is open, also of subagents."""
         if self.turn_id is not None:
-            self._close_turn(step.EndTurn(outcome="interrupted"), reason, "daemon")
+            self._close_turn(step.EndTurn(outcome=outcome), reason, "daemon", everything=True)
         self._close_open(reason, everything=True)
 
     def process_gone(self, exit: step.Exit, *, resumable: bool) -> None:
@@ -367,8 +373,7 @@ class Normalizer:
         if running:
             self._withdraw_all("process_exit", everything=True)
             self._report(error, "daemon")
-            self._close_turn(step.EndTurn(outcome="failed"), "process_exit", "daemon")
-        self._close_open("process_exit", everything=True)
+        self._cut("failed", "process_exit")
         if running and not resumable:
             self.never_came_up(error.message, exit)
 
@@ -378,9 +383,7 @@ class Normalizer:
         self._end_session(ends.given_up(message, exit), "process_exit", "daemon")
 
     def _agent_ends(self, given: step.EndSession) -> None:
-        outcome: Outcome = "failed" if given.reason == "error" else "completed"
-        if self.turn_id is not None:
-            self._close_turn(step.EndTurn(outcome=outcome), "session_end", "daemon")
+        self._cut("failed" if given.reason == "error" else "completed", "session_end")
         self._end_session(ends.said_goodbye(given), "session_end", self._source)
 
     def _end_session(self, body: SessionEnded, reason: str, source: Source) -> None:

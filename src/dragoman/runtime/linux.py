@@ -43,9 +43,11 @@ def state(pid: int) -> str:
 def sweep(mark: str) -> int:
     """Kill every process that carries this mark until none is left; how many there were."""
     seen: set[tuple[int, int]] = set()
+    clean = 0
     for attempt in range(_SWEEPS):
         living = [found for found in marked(mark) if _alive(*found)]
-        if not living:
+        clean = 0 if living else clean + 1
+        if clean == 2:  # in the middle of an exec a process shows no environment: look again
             break
         for pid, started in living:
             seen.add((pid, started))

@@ -18,9 +18,11 @@ from dragoman.core.fold import SessionState
 from dragoman.core.requests import STATUS, masked
 from dragoman.errors import (
     AlreadyResolved,
+    DragomanError,
     InvalidRequest,
     ModeNotSupported,
     NotFound,
+    RequestError,
     SessionEnded,
     SessionNotFound,
     StorageFull,
@@ -50,6 +52,7 @@ from dragoman.store.ids import new_id, now_ms
 
 log = logging.getLogger(__name__)
 STOP_DEADLINE_S = 10.0
+RECOVER_DEADLINE_S = 10.0
 _ID = re.compile(SESSION_ID_PATTERN)
 
 
@@ -71,6 +74,7 @@ class Sessions:
         folder = str(Path(settings.data_dir).resolve())
         self._mark = hashlib.sha256(folder.encode()).hexdigest()[:16]
         self._live: dict[str, asyncio.Task[Session]] = {}
+        self._recovering: list[asyncio.Task[None]] = []
         self._stopping = False
 
     async def recover(self) -> None:
@@ -78,21 +82,39 @@ class Sessions:
         left = await asyncio.to_thread(linux.sweep, f"{self._mark}:")
         if left:
             log.warning("ended %d processes that an earlier daemon left", left)
-        for session_id in await self.store.unfinished():
+        unfinished = await self.store.unfinished()
+        self._recovering = [asyncio.create_task(self._recover(each)) for each in unfinished]
+        if self._recovering:
+            # A store that cannot write now is no reason not to serve what it holds.
+            _, late = await asyncio.wait(self._recovering, timeout=RECOVER_DEADLINE_S)
+            if late:
+                log.warning("%d sessions are still being closed", len(late))
+        try:
+            await self.store.purge()
+        except StorageFull as error:
+            log.warning("deleted sessions are not purged yet: %s", error)
+
+    async def _recover(self, session_id: str) -> None:
+        try:
             await self._open(session_id)
-        await self.store.purge()
+        except RequestError as error:
+            # This version may not know its agent; that is no reason to start nothing at all.
+            log.error("session %s cannot go on: %s", session_id, error)
 
     async def stop(self) -> None:
         """End all agents, in parallel; turns end as interrupted, sessions go on after a start."""
         self._stopping = True
-        sessions = await asyncio.gather(*self._live.values(), return_exceptions=True)
-        closing = [asyncio.create_task(s.close()) for s in sessions if isinstance(s, Session)]
+        closing = [asyncio.create_task(self._close(task)) for task in self._live.values()]
         if closing:
             # A store that cannot write must not hold the daemon up: what is not written stays
             # open in the log, and the next start closes it.
             _, late = await asyncio.wait(closing, timeout=STOP_DEADLINE_S)
-            for task in late:
+            for task in [*late, *self._recovering]:
                 task.cancel()
+
+    async def _close(self, opening: asyncio.Task[Session]) -> None:
+        with contextlib.suppress(DragomanError):
+            await (await opening).close()
 
     # --- Making and finding ---
 

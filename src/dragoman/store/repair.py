@@ -6,7 +6,6 @@ import contextlib
 import logging
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from dragoman.core.fold import SessionState
 from dragoman.schema.events import decode
 from dragoman.schema.http import CreateSession
 from dragoman.store.rebuild import Rebuilt, is_readable
-from dragoman.store.rows import StoredMessage
+from dragoman.store.rows import StoredMessage, checksum
 from dragoman.store.schema import MIGRATIONS, connect, migrate
 
 log = logging.getLogger(__name__)
@@ -95,16 +94,18 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _changed_event(db: sqlite3.Connection) -> str | None:
-    for session, sequence, crc, line in db.execute(
-        "SELECT session, sequence, crc, line FROM events"
+    for session, sequence, crc, line, raw in db.execute(
+        "SELECT session, sequence, crc, line, raw FROM events"
     ):
-        if not _is_intact(line, crc):
+        if not _is_intact(line, raw, crc):
             return f"event {sequence} of session {session} was changed"
     return None
 
 
-def _is_intact(line: object, crc: object) -> bool:
-    return isinstance(line, bytes) and zlib.crc32(line) == crc
+def _is_intact(line: object, raw: object, crc: object) -> bool:
+    if not isinstance(line, bytes) or not isinstance(raw, bytes | None):
+        return False
+    return checksum(line, raw) == crc
 
 
 def _changed_row(db: sqlite3.Connection) -> str | None:
@@ -168,7 +169,7 @@ def _rescue_events(
             break
         after = f"{table} WHERE session = {session} AND sequence > {last}"
         for row in _readable(source, after, "sequence"):
-            if not _is_intact(row["line"], row["crc"]):
+            if not _is_intact(row["line"], row["raw"], row["crc"]):
                 break
             try:
                 event = decode(row["line"])

@@ -64,6 +64,11 @@ _INSERTS = {
 }
 
 
+def checksum(line: bytes, raw: bytes | None) -> int:
+    """What tells an event that was changed; of large ones without the interpreter's lock."""
+    return zlib.crc32(raw or b"", zlib.crc32(line))
+
+
 def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow]) -> None:
     """Insert events, many in one statement: SQLite works on without the interpreter's lock."""
     at = 0
@@ -71,7 +76,7 @@ def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow]) -> None:
         while len(rows) - at >= size:
             flat: list[Any] = []
             for row in rows[at : at + size]:
-                flat.append(zlib.crc32(row[4]))  # of a large line, without the lock
+                flat.append(checksum(row[4], row[5]))
                 flat += row
             db.execute(_INSERTS[size], flat)
             at += size

@@ -1,0 +1,57 @@
+"""Pulls the strings of `puppet_agent.py`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.testing.story import Event
+
+COMMAND = f"{sys.executable} {Path(__file__).with_name('puppet_agent.py')}"
+ENV = {"DRAGOMAN_MOCK_COMMAND": COMMAND}
+Act = list[Any]
+PAUSE: Act = ["pause"]
+
+
+def line(type: str, **fields: Any) -> bytes:
+    """A line of the mock agent's dialect."""
+    return json.dumps({"type": type, **fields}).encode() + b"\n"
+
+
+BEGIN = line("turn_started", turn="t1")
+END = line("turn_ended", turn="t1", outcome="completed")
+MESSAGE = line("message_start", id="m1")
+DONE = line("message_end", id="m1")
+
+
+def write(*pieces: bytes) -> list[Act]:
+    """Write the pieces, each by itself."""
+    written: list[Act] = []
+    for piece in pieces:
+        written += [["write", base64.b64encode(piece).decode()], PAUSE]
+    return written[:-1]
+
+
+def prompt(*acts: Act) -> str:
+    """The prompt that makes the puppet do this."""
+    return json.dumps(acts)
+
+
+def saying(*lines: bytes) -> str:
+    """A whole turn, with these lines inside a message."""
+    return prompt(*write(BEGIN + MESSAGE + b"".join(lines) + DONE + END))
+
+
+def bytes_of(event: Event) -> bytes:
+    """The native message that stands under raw in base64."""
+    raw = event["raw"]
+    assert raw.keys() == {"encoding", "data"}
+    assert raw["encoding"] == "base64"
+    return base64.b64decode(raw["data"])
+
+
+def unparsed(events: list[Event]) -> list[Event]:
+    return [event for event in events if event["type"] == "agent.unparsed"]

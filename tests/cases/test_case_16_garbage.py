@@ -1,0 +1,126 @@
+"""Case 16: garbage and near-JSON are kept, and harm nothing around them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.daemon import Daemon, running
+from tests.testing.story import Talk, items, of_type, outcome, said
+
+from .puppet import BEGIN, ENV, MESSAGE, line, prompt, saying, unparsed, write
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+AFTER = line("text_delta", id="m1", text="still here")
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running(tmp_path_factory.mktemp("daemon"), env=ENV) as started:
+        yield started
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"npm warn deprecated something",
+        b"{",
+        b'{"type":',
+        b'{"type":"text_delta","id":"m1","text":"cut',
+        b'{"type":"text_delta","id":"m1","text":"x"',
+        b'{"type":"text_delta","id":"m1","text":"x"}}',
+        b'{"type":"text_delta","id":"m1","text":"x"}{"type":"text_delta","id":"m1","text":"y"}',
+        b"{'type':'text_delta'}",
+        b'{"type":"text_delta","id":"m1","text":NaN}',
+        b'{"type":"text_delta","id":"m1"}',
+        b'{"type":"text_delta","id":7,"text":"x"}',
+        b'{"type":"nobody knows"}',
+        b'{"type":null}',
+        b"{}",
+        b"[]",
+        b"null",
+        b"42",
+        b"1e999",
+        b'"text"',
+        b'{"type":"context","used":1e999,"window":1}',
+        b'{"type":"error","message":"x","details":1e999}',
+        b'{"type":"context","used":' + b"9" * 5000 + b',"window":1}',
+        DEEP,
+        b'{"type":"error","message":"x","details":' + DEEP + b"}",
+        b'{"a":' * 100_000,
+        b"\x1b[31mred\x1b[0m",
+    ],
+    ids=lambda garbage: garbage[:32].decode(errors="replace"),
+)
+def test_what_cannot_be_decoded_is_one_event_with_its_hash(daemon: Daemon, garbage: bytes) -> None:
+    talk = Talk(daemon)
+    turn = talk.turn(saying(garbage + b"\n", AFTER))
+    assert (said(turn), outcome(turn)) == (["still here"], "completed")
+    (event,) = unparsed(talk.conforms())
+    assert event["data"]["location"] == "mock"
+    assert event["data"]["error"]
+    assert event["data"]["raw_hash"] == hashlib.sha256(garbage).hexdigest()
+    assert said(talk.turn(saying(AFTER))) == ["still here"]
+
+
+def test_a_number_that_nobody_can_hold_stays_what_it_is_in_raw(daemon: Daemon) -> None:
+    talk = Talk(daemon)
+    talk.turn(saying(b'{"type":"nobody knows","n":1e999}\n'))
+    page = daemon.request("GET", f"{talk.path}/events?include_raw=true").body
+    assert b'"raw":{"type":"nobody knows","n":1e999}' in page
+    assert json.loads(page)["hasMore"] is False
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b'{"type":"text_delta","id":"zz","id":"m1","text":"no","text":"x"}\n',
+        b'{"type":"text_delta","id":"m1","text":"x","extra":1e999}\n',
+        b'{"type":"text_delta","id":"m1","text":"x","extra":{"a":[1,2,{"b":null}]}}\n',
+        b' {"type" : "text_delta" , "id" : "m1" , "text" : "x"} \n',
+        b"\n\n \n" + b'{"type":"text_delta","id":"m1","text":"x"}\n' + b"\n",
+    ],
+    ids=["doubled keys", "1e999 unread", "unread fields", "spaces", "blank lines"],
+)
+def test_what_is_only_odd_is_understood(daemon: Daemon, message: bytes) -> None:
+    talk = Talk(daemon)
+    assert said(talk.turn(saying(message))) == ["x"]
+    assert unparsed(talk.conforms()) == []
+
+
+def test_an_unknown_block_costs_itself_and_not_its_message(daemon: Daemon) -> None:
+    talk = Talk(daemon)
+    blocks = [{"kind": "text", "text": "words"}, {"kind": "smell"}, {"kind": "file", "path": 7}]
+    turn = talk.turn(saying(line("message_end", id="m1", blocks=blocks)))
+    assert said(turn) == ["words"]
+    unknown = [item["content"][0]["json"] for item in items(turn, "unknown")]
+    assert unknown == blocks[1:]
+    talk.conforms()
+
+
+def test_a_last_line_that_is_cut_off_is_kept(daemon: Daemon) -> None:
+    talk = Talk(daemon)
+    cut = b'{"type":"text_delta","id":"m1","te'
+    turn = talk.turn(prompt(*write(BEGIN + MESSAGE + AFTER, cut), ["exit", 0]))
+    (event,) = unparsed(talk.conforms())
+    assert event["data"]["raw_hash"] == hashlib.sha256(cut).hexdigest()
+    assert said(turn) == ["still here"]
+    assert of_type(turn, "error")[0]["code"] == "process_exit"
+
+
+def test_a_last_line_that_only_lacks_its_end_is_understood(daemon: Daemon) -> None:
+    talk = Talk(daemon)
+    turn = talk.turn(prompt(*write(BEGIN + MESSAGE, AFTER.rstrip(b"\n")), ["exit", 0]))
+    assert unparsed(talk.conforms()) == []
+    assert said(turn) == ["still here"]
+
+
+def test_a_thousand_lines_of_garbage_are_a_thousand_events(daemon: Daemon) -> None:
+    talk = Talk(daemon)
+    lines = [b"warning %d\n" % number for number in range(1000)]
+    turn = talk.turn(saying(*lines, AFTER))
+    assert len(unparsed(turn)) == 1000
+    assert said(turn) == ["still here"]

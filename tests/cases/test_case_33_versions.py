@@ -1,0 +1,124 @@
+"""Databases of other versions: an old one is brought up to date, a newer one is left alone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import StartRefused
+from dragoman.store.schema import MIGRATIONS, connect, migrate
+from tests.cases.common import wait_for_agent
+from tests.daemon import running
+
+NEXT = (
+    *MIGRATIONS,
+    "ALTER TABLE sessions ADD COLUMN colour TEXT; UPDATE sessions SET colour = 'x';",
+)
+
+
+@pytest.fixture
+def old(data_dir: Path) -> Path:
+    """A database of this version, with a session in it, closed properly."""
+    with running(data_dir) as daemon:
+        daemon.create("s")
+        daemon.turn("s", "echo hi")
+    return data_dir / "dragoman.db"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    db = connect(path, synchronous="normal")
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def version(db: sqlite3.Connection) -> int:
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    return int(found)
+
+
+def columns(db: sqlite3.Connection) -> set[str]:
+    return {row[1] for row in db.execute("PRAGMA table_info(sessions)")}
+
+
+def test_case_33_an_old_database_is_migrated_and_its_old_self_is_kept(old: Path) -> None:
+    with opened(old) as db:
+        events = db.execute("SELECT * FROM events ORDER BY id").fetchall()
+        migrate(db, old, NEXT)
+        assert version(db) == len(NEXT)
+        assert db.execute("SELECT colour FROM sessions").fetchall() == [("x",)]
+        assert db.execute("SELECT * FROM events ORDER BY id").fetchall() == events
+    (backup,) = old.parent.glob("dragoman.db.before-*")
+    assert backup.name == f"dragoman.db.before-{len(NEXT)}"
+    assert backup.stat().st_mode & 0o777 == 0o600
+    with opened(backup) as db:
+        assert version(db) == len(MIGRATIONS)
+        assert "colour" not in columns(db)
+        assert db.execute("SELECT * FROM events ORDER BY id").fetchall() == events
+
+
+@pytest.mark.parametrize("wrong", ["nonsense;", "CREATE TABLE sessions (n);", "SELECT nothing;"])
+def test_case_33_a_migration_that_fails_changes_nothing(old: Path, wrong: str) -> None:
+    with opened(old) as db, pytest.raises(sqlite3.Error):
+        migrate(db, old, (*NEXT, wrong))
+    with opened(old) as db:
+        assert version(db) == len(MIGRATIONS)
+        assert "colour" not in columns(db)
+        migrate(db, old, NEXT)
+        assert version(db) == len(NEXT)
+
+
+def test_case_33_a_database_of_this_version_is_not_touched(old: Path) -> None:
+    with opened(old) as db:
+        migrate(db, old)
+    assert list(old.parent.glob("dragoman.db.*before*")) == []
+
+
+def test_case_33_a_newer_database_is_refused_and_not_touched(old: Path) -> None:
+    with opened(old) as db:
+        migrate(db, old, NEXT)
+    before = old.read_bytes()
+    with opened(old) as db, pytest.raises(StartRefused, match="newer"):
+        migrate(db, old)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
+    refused = subprocess.run(
+        [sys.executable, "-m", "dragoman.cli.main", "serve", "--data-dir", str(old.parent),
+         "--port", "0"],
+        capture_output=True, text=True, timeout=30, env=env, check=False,
+    )  # fmt: skip
+    assert refused.returncode == 1
+    assert "newer" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert old.read_bytes() == before
+    assert list(old.parent.glob("*.damaged-*")) == []
+
+
+def test_case_33_a_session_of_an_agent_that_this_version_does_not_know_stops_nobody_else(
+    data_dir: Path,
+) -> None:
+    with running(data_dir) as daemon:
+        for name in ("theirs", "ours"):
+            daemon.create(name)
+            daemon.send(name, "hang")
+            wait_for_agent(daemon, name, "item.delta")
+        daemon.kill()
+        with closing(sqlite3.connect(data_dir / "dragoman.db", isolation_level=None)) as db:
+            db.execute(
+                "UPDATE sessions SET agent = 'later', spec = CAST(replace(spec, 'mock', 'later') "
+                "AS BLOB) WHERE session_id = 'theirs'"
+            )
+        daemon.start()
+        assert daemon.turn("ours", "echo on")[-1]["data"]["outcome"] == "completed"
+        assert len(daemon.get("/sessions")["sessions"]) == 2
+        assert daemon.events("theirs")
+        reply = daemon.request("POST", "/sessions/theirs/messages", {"message": "x"})
+        assert (reply.status, reply.json["title"]) == (400, "Unsupported Agent")

@@ -1,0 +1,150 @@
+"""A session without IO: acts go in, a tape of events comes out."""
+
+from __future__ import annotations
+
+import itertools
+
+from dragoman.adapter import Delivered, EndTurn, Exit, Report, Step
+from dragoman.core.advance import Interpreter
+from dragoman.core.fold import SessionState
+from dragoman.core.normalize import Normalizer
+from dragoman.core.restore import restore
+from dragoman.schema.commands import (
+    AnswerPermission,
+    AnswerQuestion,
+    Command,
+    Interrupt,
+    PermissionMode,
+    PermissionReply,
+    Prompt,
+)
+from dragoman.schema.events import Approver, PermissionRequested, Stderr
+
+from .dialect import (
+    UNDECODABLE,
+    Act,
+    Answer,
+    Cut,
+    Die,
+    Garble,
+    Refuse,
+    Restart,
+    Say,
+    Scripted,
+    Stop,
+    Terminate,
+    Write,
+)
+from .tape import Tape, new_ids
+
+STDERR = Stderr(head="", truncated=False, total_lines=0)
+
+
+class Stage:
+    """Plays acts as the runtime would, on one normalizer after another."""
+
+    def __init__(self, *, mode: PermissionMode = "default", steers: bool = False) -> None:
+        self.tape = Tape()
+        self.prompts: list[Prompt] = []
+        self.said: list[tuple[bytes, tuple[Step, ...]]] = []
+        self.state = SessionState(agent_mode="build", permission_mode=mode)
+        self._steers = steers
+        self._new_id = new_ids()
+        self._numbers = itertools.count(1)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self.converter = Scripted()
+        self.normalizer = Normalizer(self._new_id)
+        self.interpreter = Interpreter("test", self.converter, self.normalizer, self.state)
+
+    def play(self, *acts: Act) -> Stage:
+        for act in acts:
+            self._play(act)
+            self._record()
+        return self
+
+    def say(self, *steps: Step) -> Stage:
+        """The agent says one message."""
+        return self.play(Say(steps))
+
+    def _record(self) -> None:
+        outputs = self.normalizer.take()
+        before = len(self.tape.bodies)
+        self.tape.record(outputs)
+        for body in self.tape.bodies[before:]:
+            self.state.apply(body)
+
+    def _play(self, act: Act) -> None:
+        match act:
+            case Say(steps=steps):
+                self._hear(b'{"n":%d}' % next(self._numbers), steps)
+            case Garble():
+                self._hear(UNDECODABLE, ())
+            case Write(echoed=echoed):
+                self._write(echoed)
+            case Stop():
+                if self.normalizer.turn_id is not None:
+                    self.command(Interrupt())
+            case Answer(favourably=favourably):
+                self._answer(favourably)
+            case Die(exit=exit, resumable=resumable):
+                self.interpreter.closed(exit, resumable=resumable)
+            case Cut():
+                exit = Exit(code=None, signal=9, expected=True, stderr=STDERR)
+                self.interpreter.closed(exit, resumable=True)
+                self.normalizer.interrupted("interrupt")
+            case Refuse():
+                self._refuse()
+            case Restart():
+                self._restart()
+            case Terminate():
+                self.normalizer.terminated()
+
+    def _hear(self, message: bytes, steps: tuple[Step, ...]) -> None:
+        self.said.append((message, steps))
+        self.converter.next = steps
+        self.interpreter.receive(message)
+
+    def _prompt(self) -> Prompt | None:
+        """The next message, where the runtime would hand one over."""
+        if self.normalizer.ended or (self.normalizer.turn_id is not None and not self._steers):
+            return None
+        number = len(self.prompts) + 1
+        self.prompts.append(Prompt(message_id=f"m{number}", text=f"words {number}"))
+        return self.prompts[-1]
+
+    def _write(self, echoed: bool) -> None:
+        if prompt := self._prompt():
+            self.converter.echoes = echoed
+            self.command(prompt)
+
+    def _refuse(self) -> None:
+        if prompt := self._prompt():
+            self.normalizer.remember(prompt)
+            self.normalizer.apply(Delivered(message_id=prompt.message_id), None)
+            self.normalizer.apply(Report(message="no", code="launch_failed"), None)
+            self.normalizer.apply(EndTurn(outcome="failed"), None)
+            self.normalizer.never_came_up("no", None)
+
+    def command(self, command: Command) -> None:
+        for outputs in self.interpreter.command(command):
+            self.normalizer.out = outputs
+            self._record()
+
+    def _answer(self, favourably: bool) -> None:
+        for request in self.normalizer.requests.values():
+            who = Approver(token="t1", scope="approve")
+            if isinstance(request.body, PermissionRequested):
+                reply: PermissionReply = "always" if favourably else "reject"
+                self.command(AnswerPermission(key=request.key, reply=reply, approver=who))
+            else:
+                answers = (("yes",),) if favourably else None
+                self.command(AnswerQuestion(key=request.key, answers=answers, approver=who))
+            return
+
+    def _restart(self) -> None:
+        self._set_up()
+        for body in self.tape.bodies:
+            restore(self.normalizer, body)
+        self.normalizer.interrupted("restart")

@@ -86,7 +86,7 @@ def test_case_28_the_last_position_of_an_ended_session_stops_an_event_source(
 ) -> None:
     daemon.create("ended")
     daemon.turn("ended", "end")
-    last = len(daemon.events("ended"))
+    last = daemon.wait_for("ended", "session.ended")["sequence"]
     path = "/sessions/ended/events/sse"
     reply = daemon.request("GET", path, headers={"Last-Event-ID": str(last)})
     assert (reply.status, reply.body) == (204, b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable
 
 from dragoman.store.base import Batch
@@ -66,7 +67,7 @@ class Feed:
         self.deleted = False
         self.readers = 0
         self._waiting: set[Waiter] = set()
-        self._tail: dict[int, Batch] = {}
+        self._tail: OrderedDict[int, Batch] = OrderedDict()
         """First sequence → batch, in order: whoever stands before it walks on from there."""
         self._tail_bytes = 0
         self._joined: tuple[int, Batch] | None = None
@@ -80,7 +81,7 @@ class Feed:
             self._tail[first] = batch
             self._tail_bytes += len(batch.frames)
             while self._tail_bytes > MAX_TAIL_BYTES:
-                self._tail_bytes -= len(self._tail.pop(next(iter(self._tail))).frames)
+                self._tail_bytes -= len(self._tail.popitem(last=False)[1].frames)
         elif self._tail:
             self._tail.clear()
             self._tail_bytes = 0

@@ -8,7 +8,8 @@ from pathlib import Path
 from dragoman.errors import StartRefused
 
 PAGE_SIZE = 16384
-AUTOCHECKPOINT_PAGES = 20000
+AUTOCHECKPOINT_PAGES = 65536
+"""Where the writer itself moves the log on: what `checkpoint.py` does not keep up with."""
 
 MIGRATIONS: tuple[str, ...] = (
     """

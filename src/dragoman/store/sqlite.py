@@ -25,6 +25,7 @@ from dragoman.store.base import (
     SessionFilter,
     SessionRow,
 )
+from dragoman.store.checkpoint import Checkpointer
 from dragoman.store.feed import Feed, Sink
 from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
@@ -67,7 +68,8 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         self._lock = lock
         self._db = db
-        self._writer = Writer(db, loop)
+        self._checkpointer = Checkpointer(path)
+        self._writer = Writer(db, loop, self._checkpointer.written)
         self._readers = Readers(path, loop)
         self._feeds: WeakValueDictionary[str, Feed] = WeakValueDictionary()
         self._watched: dict[str, Feed] = {}
@@ -287,6 +289,7 @@ class SqliteStore:
         """Finish what is being written, and let go."""
         await self._writer.close()
         await self._readers.close()
+        await asyncio.to_thread(self._checkpointer.close)
         self._db.close()
         self._lock.release()
 

@@ -35,8 +35,14 @@ class _Job:
 class Writer:
     """The only connection that writes. Nothing is told before it is committed."""
 
-    def __init__(self, db: sqlite3.Connection, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        loop: asyncio.AbstractEventLoop,
+        on_commit: Callable[[], None],
+    ) -> None:
         self._db = db
+        self._on_commit = on_commit
         self._loop = loop
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dragoman-writer", daemon=True)
@@ -76,6 +82,7 @@ class Writer:
             if group:
                 self._commit(group)
                 self._loop.call_soon_threadsafe(self._tell, group)
+                self._on_commit()
 
     def _commit(self, group: list[_Job]) -> None:
         """All at once; if that fails, each by itself, so that none pays for another."""

@@ -36,6 +36,7 @@ class Checkpointer:
 
     def _run(self) -> None:
         db = sqlite3.connect(self._path, isolation_level=None)
+        db.execute("SELECT count(*) FROM sqlite_master")  # its files are open from now on
         while self._written.wait() and not self._stopped.wait(EVERY_S):
             self._written.clear()
             # A full disk is the writer's to tell; here it only means: later.

@@ -194,9 +194,7 @@ class Stream:
 
 
 @contextmanager
-def running(
-    data_dir: Path, *flags: str, env: dict[str, str] | None = None
-) -> Iterator[Daemon]:
+def running(data_dir: Path, *flags: str, env: dict[str, str] | None = None) -> Iterator[Daemon]:
     """A daemon for a test; whatever the test did to it, it is gone afterwards."""
     daemon = Daemon(data_dir, *flags, env=env)
     daemon.start()

@@ -34,14 +34,20 @@ _LINE_WITH_RAW = (
 )
 _JOIN = """
     SELECT CAST(group_concat({what}, {between}) AS BLOB) FROM (
-        SELECT {columns} FROM events WHERE session = ? AND sequence > ? AND sequence <= ?
+        SELECT {columns} FROM events WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3
         ORDER BY sequence
     ) e
 """
-_TOTAL = "SELECT total FROM events WHERE session = ? AND sequence = ?"
+# Each statement costs a wait for the interpreter's lock, so there is one for the usual case.
+_WITHIN = """
+    SELECT CASE WHEN (SELECT total FROM events WHERE session = ?1 AND sequence = ?3)
+        - coalesce((SELECT total FROM events WHERE session = ?1 AND sequence = ?2), 0) <= ?4
+    THEN ({join}) END
+"""
 _END = """
     SELECT max(sequence) FROM events
-    WHERE session = ? AND sequence > ? AND sequence <= ? AND total <= ?
+    WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3 AND total <= ?4
+        + coalesce((SELECT total FROM events WHERE session = ?1 AND sequence = ?2), 0)
 """
 _SIZE_WITH_RAW = (
     f"length(line) + coalesce({whole_size('e')}, (SELECT {whole_size('o')} {_OTHER}), 0)"
@@ -49,15 +55,49 @@ _SIZE_WITH_RAW = (
 _END_WITH_RAW = f"""
     SELECT max(sequence) FROM (
         SELECT sequence, sum({_SIZE_WITH_RAW}) OVER (ORDER BY sequence) AS size
-        FROM events e WHERE session = ? AND sequence > ? AND sequence <= ?
-    ) WHERE size <= ?
+        FROM events e WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3
+    ) WHERE size <= ?4
 """
 _FRAME = "'id: ' || sequence || x'0a' || 'data: ' || {line} || x'0a0a'"
-_PLAIN, _ALL = "sequence, line", "*"
-_PAGE = _JOIN.format(what=_LINE, between="','", columns=_PLAIN)
-_PAGE_WITH_RAW = _JOIN.format(what=_LINE_WITH_RAW, between="','", columns=_ALL)
-_FRAMES = _JOIN.format(what=_FRAME.format(line=_LINE), between="''", columns=_PLAIN)
-_FRAMES_WITH_RAW = _JOIN.format(what=_FRAME.format(line=_LINE_WITH_RAW), between="''", columns=_ALL)
+
+
+class _Form:
+    """How events are put together: the statements for it, with native messages and without."""
+
+    def __init__(self, what: str, between: str) -> None:
+        self._plain = _JOIN.format(
+            what=what.format(line=_LINE), between=between, columns="sequence, line"
+        )
+        self._with_raw = _JOIN.format(
+            what=what.format(line=_LINE_WITH_RAW), between=between, columns="*"
+        )
+        self._within = _WITHIN.format(join=self._plain)
+
+    def read(
+        self,
+        db: sqlite3.Connection,
+        session: int,
+        after: int,
+        wanted: int,
+        max_bytes: int,
+        raw: bool,
+    ) -> tuple[bytes, int]:
+        """Events up to the wanted one, as many as there is room for, at least the next."""
+        if wanted <= after:
+            return b"", after
+        values = (session, after, wanted, max_bytes)
+        if not raw:
+            (joined,) = db.execute(self._within, values).fetchone()
+            if joined is not None:
+                return joined, wanted
+        (end,) = db.execute(_END_WITH_RAW if raw else _END, values).fetchone()
+        end = after + 1 if end is None else end
+        join = self._with_raw if raw else self._plain
+        return db.execute(join, (session, after, end)).fetchone()[0], end
+
+
+_PAGE = _Form("{line}", "','")
+_STREAM = _Form(_FRAME, "''")
 
 
 class Readers:
@@ -113,11 +153,7 @@ def page(
     db: sqlite3.Connection, session: int, after: int, limit: int, committed: int, raw: bool
 ) -> Page:
     """Events after a sequence, joined by commas; as many as the limits allow, at least one."""
-    end = _end(db, session, after, min(after + limit, committed), MAX_PAGE_BYTES, raw)
-    if end <= after:
-        return Page(b"", after, False)
-    sql = _PAGE_WITH_RAW if raw else _PAGE
-    (events,) = db.execute(sql, (session, after, end)).fetchone()
+    events, end = _PAGE.read(db, session, after, min(after + limit, committed), MAX_PAGE_BYTES, raw)
     return Page(events, end, end < committed)
 
 
@@ -134,28 +170,4 @@ def is_full(after: int, committed: int) -> bool:
 def batch(db: sqlite3.Connection, session: int, after: int, committed: int, raw: bool) -> Batch:
     """The next events after a sequence, as SSE frames."""
     wanted = min(_border(after), committed)
-    end = _end(db, session, after, wanted, MAX_BATCH_BYTES, raw)
-    if end <= after:
-        return Batch(b"", after)
-    sql = _FRAMES_WITH_RAW if raw else _FRAMES
-    (frames,) = db.execute(sql, (session, after, end)).fetchone()
-    return Batch(frames, end)
-
-
-def _end(
-    db: sqlite3.Connection, session: int, after: int, wanted: int, max_bytes: int, raw: bool
-) -> int:
-    """How far a reader gets with so many bytes: at least to the next event."""
-    if wanted <= after:
-        return after
-    if raw:
-        found = db.execute(_END_WITH_RAW, (session, after, wanted, max_bytes)).fetchone()
-    else:
-        before, there = (
-            (db.execute(_TOTAL, (session, sequence)).fetchone() or (0,))[0]
-            for sequence in (after, wanted)
-        )
-        if there - before <= max_bytes:
-            return wanted
-        found = db.execute(_END, (session, after, wanted, before + max_bytes)).fetchone()
-    return after + 1 if found[0] is None else int(found[0])
+    return Batch(*_STREAM.read(db, session, after, wanted, MAX_BATCH_BYTES, raw))

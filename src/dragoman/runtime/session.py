@@ -163,8 +163,7 @@ class Session:
             message = f"the daemon failed: {type(error).__name__}: {error}"
             self._normalizer.apply(Report(message=message, code="internal_error"), None)
             self._normalizer.apply(EndTurn(outcome="failed"), None)
-        await self._carry_out(self._normalizer.take())
-        await self._journal.settle()
+        await self._flush()
 
     async def _receive(self) -> None:
         """Take some of what the agent said; the write of it goes on while we look for more."""
@@ -203,8 +202,7 @@ class Session:
     async def _process_gone(self, exit: Exit) -> None:
         await asyncio.to_thread(linux.sweep, self._mark)
         self._interpreter.closed(exit, resumable=self._resumable)
-        await self._carry_out(self._interpreter.take())
-        await self._journal.settle()
+        await self._flush()
 
     async def _carry_out(self, outputs: Sequence[Output]) -> None:
         """Write and do, in this order. Raise where the agent is deaf; all is written then, too."""
@@ -231,6 +229,10 @@ class Session:
         if failure is not None:
             raise failure
 
+    async def _flush(self) -> None:
+        await self._carry_out(self._normalizer.take())
+        await self._journal.settle()
+
     async def _command(self, command: Command) -> None:
         for outputs in self._interpreter.command(command):
             await self._carry_out(outputs)
@@ -244,6 +246,7 @@ class Session:
             self._queue = await self._store.queued(self.id)
         if self._queue and self._normalizer.turn_id is None and not self._normalizer.ended:
             await self._hand_over(self._queue.pop(0))
+            self._news.set()  # if it failed at once, nobody else calls for the next
         await self._announce_queue()
 
     async def _hand_over(self, message: MessageRow) -> None:
@@ -281,8 +284,7 @@ class Session:
             self._normalizer.process_gone(exit, resumable=self._resumable)
         if not self._resumable:
             self._normalizer.never_came_up(str(error), exit)
-        await self._carry_out(self._normalizer.take())
-        await self._journal.settle()
+        await self._flush()
 
     async def _ensure_process(self) -> None:
         if self._process is not None:
@@ -334,8 +336,7 @@ class Session:
         if self._normalizer.turn_id == turn:
             await self._stop_process()
             self._normalizer.interrupted("interrupt")
-            await self._carry_out(self._normalizer.take())
-            await self._journal.settle()
+            await self._flush()
 
     async def _configure(self, wanted: Configure, title: str | None) -> None:
         if title is not None:
@@ -363,15 +364,13 @@ class Session:
         await self._stop_process()
         self._queue = []
         self._normalizer.terminated()
-        await self._carry_out(self._normalizer.take())
-        await self._journal.settle()
+        await self._flush()
 
     async def _suspend(self) -> None:
         self._closing = True
         await self._stop_process()
         self._normalizer.interrupted("restart")
-        await self._carry_out(self._normalizer.take())
-        await self._journal.settle()
+        await self._flush()
 
     async def _stop_process(self) -> Exit | None:
         """End the process; what it said until then is kept."""
@@ -396,5 +395,4 @@ class Session:
         if "resume" not in self._adapter.capabilities.shown:
             message = "the daemon was restarted, and this agent cannot resume a session"
             self._normalizer.never_came_up(message, None)
-        await self._carry_out(self._normalizer.take())
-        await self._journal.settle()
+        await self._flush()

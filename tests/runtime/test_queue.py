@@ -1,0 +1,36 @@
+"""Messages that wait are delivered one after the other, whatever happens to those before them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.daemon import running
+
+
+def test_messages_behind_one_that_could_not_be_sent_are_not_forgotten(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text(f'#!/bin/sh\nexec {sys.executable} -m dragoman.testing.mock_agent "$@"\n')
+    agent.chmod(0o755)
+    with running(data_dir, env={"DRAGOMAN_MOCK_COMMAND": str(agent)}) as daemon:
+        daemon.create("s")
+        daemon.send("s", "hang")
+        daemon.wait_for("s", "session.updated")
+        for number in range(3):
+            daemon.send("s", f"echo {number}")
+        agent.unlink()
+        assert daemon.request("POST", "/sessions/s/interrupt").status == 204
+        # The process lives on; only its end makes the missing executable felt.
+        daemon.send("s", "crash")
+        for number in range(3):
+            daemon.send("s", f"echo after {number}")
+        outcomes: list[str] = []
+        with daemon.stream("/sessions/s/events/sse") as stream:
+            for event in stream:
+                if event["type"] == "turn.ended":
+                    outcomes.append(event["data"]["outcome"])
+                if len(outcomes) == 8:
+                    break
+    assert outcomes == ["interrupted", *["completed"] * 3, *["failed"] * 4]

@@ -29,7 +29,7 @@ def peak_kib(daemon: Daemon) -> int:
     return int(status.partition("VmHWM:")[2].split()[0])
 
 
-def test_a_line_of_64_mb_costs_next_to_no_memory_and_harms_nothing(daemon: Daemon) -> None:
+def test_case_14_a_line_of_64_mb_costs_next_to_no_memory_and_harms_nothing(daemon: Daemon) -> None:
     talk = Talk(daemon)
     talk.turn("hello")
     before = peak_kib(daemon)
@@ -44,7 +44,9 @@ def test_a_line_of_64_mb_costs_next_to_no_memory_and_harms_nothing(daemon: Daemo
     talk.conforms()
 
 
-def test_of_an_oversize_line_the_beginning_and_the_hash_of_all_are_kept(daemon: Daemon) -> None:
+def test_case_14_of_an_oversize_line_the_beginning_and_the_hash_of_all_are_kept(
+    daemon: Daemon,
+) -> None:
     talk = Talk(daemon)
     talk.turn(f"huge {MAX_LINE + 100}")
     (event,) = unparsed(talk.events(raw=True))
@@ -54,14 +56,14 @@ def test_of_an_oversize_line_the_beginning_and_the_hash_of_all_are_kept(daemon: 
     assert event["raw"]["encoding"] == "base64"
 
 
-def test_a_line_at_the_limit_is_decoded(daemon: Daemon) -> None:
+def test_case_14_a_line_at_the_limit_is_decoded(daemon: Daemon) -> None:
     talk = Talk(daemon)
     turn = talk.turn(f"huge {MAX_LINE}")
     assert unparsed(talk.events()) == []
     assert len(said(turn)[0]) > MAX_LINE - 100
 
 
-def test_a_line_that_never_ends_is_known_when_the_agent_is_gone(daemon: Daemon) -> None:
+def test_case_14_a_line_that_never_ends_is_known_when_the_agent_is_gone(daemon: Daemon) -> None:
     talk = Talk(daemon)
     talk.turn("hello")
     before = peak_kib(daemon)

@@ -23,7 +23,7 @@ def delta(text: bytes) -> bytes:
     return b'{"type":"text_delta","id":"m1","text":"' + text + b'"}\n'
 
 
-def test_a_character_may_be_split_anywhere(daemon: Daemon) -> None:
+def test_case_15_a_character_may_be_split_anywhere(daemon: Daemon) -> None:
     text = "é☃𝄞"
     whole = BEGIN + MESSAGE + delta(text.encode())
     start = whole.index("é".encode())
@@ -33,7 +33,7 @@ def test_a_character_may_be_split_anywhere(daemon: Daemon) -> None:
     assert unparsed(talk.conforms()) == []
 
 
-def test_a_line_may_come_byte_by_byte(daemon: Daemon) -> None:
+def test_case_15_a_line_may_come_byte_by_byte(daemon: Daemon) -> None:
     talk = Talk(daemon)
     pieces = [bytes([byte]) for byte in delta("ünïcödé".encode())]
     turn = talk.turn(prompt(*write(BEGIN + MESSAGE, *pieces, DONE + END)))
@@ -55,13 +55,13 @@ def test_a_line_may_come_byte_by_byte(daemon: Daemon) -> None:
         ("noncharacters \uffff \U0010ffff".encode(), "noncharacters \uffff \U0010ffff"),
     ],
 )
-def test_strange_text_is_text(daemon: Daemon, text: bytes, shown: str) -> None:
+def test_case_15_strange_text_is_text(daemon: Daemon, text: bytes, shown: str) -> None:
     talk = Talk(daemon)
     assert said(talk.turn(saying(delta(text)))) == [shown]
     assert unparsed(talk.conforms()) == []
 
 
-def test_a_lone_surrogate_is_kept_as_it_came_in_raw(daemon: Daemon) -> None:
+def test_case_15_a_lone_surrogate_is_kept_as_it_came_in_raw(daemon: Daemon) -> None:
     talk = Talk(daemon)
     message = delta(rb"half \ud83d an emoji")
     talk.turn(saying(message))
@@ -79,7 +79,7 @@ def test_a_lone_surrogate_is_kept_as_it_came_in_raw(daemon: Daemon) -> None:
     ],
     ids=["CRLF", "CR", "BOM", "spaces"],
 )
-def test_what_stands_around_json_costs_nothing(daemon: Daemon, message: bytes) -> None:
+def test_case_15_what_stands_around_json_costs_nothing(daemon: Daemon, message: bytes) -> None:
     talk = Talk(daemon)
     assert said(talk.turn(saying(message))) == ["fine"]
     assert unparsed(talk.conforms()) == []
@@ -103,7 +103,7 @@ def test_what_stands_around_json_costs_nothing(daemon: Daemon, message: bytes) -
         b"tab \t as it is",
     ],
 )
-def test_what_is_not_utf_8_is_kept_byte_for_byte_and_the_next_line_is_read(
+def test_case_15_what_is_not_utf_8_is_kept_byte_for_byte_and_the_next_line_is_read(
     daemon: Daemon, text: bytes
 ) -> None:
     talk = Talk(daemon)
@@ -114,7 +114,7 @@ def test_what_is_not_utf_8_is_kept_byte_for_byte_and_the_next_line_is_read(
     talk.conforms()
 
 
-def test_an_oddly_named_session_is_bound_all_the_same(daemon: Daemon) -> None:
+def test_case_15_an_oddly_named_session_is_bound_all_the_same(daemon: Daemon) -> None:
     talk = Talk(daemon)
     name = "ünï\u2028☃"
     talk.turn(prompt(*write(BEGIN, line("hello", session=name), END)))

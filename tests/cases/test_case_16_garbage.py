@@ -55,7 +55,9 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     ],
     ids=lambda garbage: garbage[:32].decode(errors="replace"),
 )
-def test_what_cannot_be_decoded_is_one_event_with_its_hash(daemon: Daemon, garbage: bytes) -> None:
+def test_case_16_what_cannot_be_decoded_is_one_event_with_its_hash(
+    daemon: Daemon, garbage: bytes
+) -> None:
     talk = Talk(daemon)
     turn = talk.turn(saying(garbage + b"\n", AFTER))
     assert (said(turn), outcome(turn)) == (["still here"], "completed")
@@ -66,7 +68,7 @@ def test_what_cannot_be_decoded_is_one_event_with_its_hash(daemon: Daemon, garba
     assert said(talk.turn(saying(AFTER))) == ["still here"]
 
 
-def test_a_number_that_nobody_can_hold_stays_what_it_is_in_raw(daemon: Daemon) -> None:
+def test_case_16_a_number_that_nobody_can_hold_stays_what_it_is_in_raw(daemon: Daemon) -> None:
     talk = Talk(daemon)
     talk.turn(saying(b'{"type":"nobody knows","n":1e999}\n'))
     page = daemon.request("GET", f"{talk.path}/events?include_raw=true").body
@@ -85,13 +87,13 @@ def test_a_number_that_nobody_can_hold_stays_what_it_is_in_raw(daemon: Daemon) -
     ],
     ids=["doubled keys", "1e999 unread", "unread fields", "spaces", "blank lines"],
 )
-def test_what_is_only_odd_is_understood(daemon: Daemon, message: bytes) -> None:
+def test_case_16_what_is_only_odd_is_understood(daemon: Daemon, message: bytes) -> None:
     talk = Talk(daemon)
     assert said(talk.turn(saying(message))) == ["x"]
     assert unparsed(talk.conforms()) == []
 
 
-def test_an_unknown_block_costs_itself_and_not_its_message(daemon: Daemon) -> None:
+def test_case_16_an_unknown_block_costs_itself_and_not_its_message(daemon: Daemon) -> None:
     talk = Talk(daemon)
     blocks = [{"kind": "text", "text": "words"}, {"kind": "smell"}, {"kind": "file", "path": 7}]
     turn = talk.turn(saying(line("message_end", id="m1", blocks=blocks)))
@@ -101,7 +103,7 @@ def test_an_unknown_block_costs_itself_and_not_its_message(daemon: Daemon) -> No
     talk.conforms()
 
 
-def test_a_last_line_that_is_cut_off_is_kept(daemon: Daemon) -> None:
+def test_case_16_a_last_line_that_is_cut_off_is_kept(daemon: Daemon) -> None:
     talk = Talk(daemon)
     cut = b'{"type":"text_delta","id":"m1","te'
     turn = talk.turn(prompt(*write(BEGIN + MESSAGE + AFTER, cut), ["exit", 0]))
@@ -111,14 +113,14 @@ def test_a_last_line_that_is_cut_off_is_kept(daemon: Daemon) -> None:
     assert of_type(turn, "error")[0]["code"] == "process_exit"
 
 
-def test_a_last_line_that_only_lacks_its_end_is_understood(daemon: Daemon) -> None:
+def test_case_16_a_last_line_that_only_lacks_its_end_is_understood(daemon: Daemon) -> None:
     talk = Talk(daemon)
     turn = talk.turn(prompt(*write(BEGIN + MESSAGE, AFTER.rstrip(b"\n")), ["exit", 0]))
     assert unparsed(talk.conforms()) == []
     assert said(turn) == ["still here"]
 
 
-def test_a_thousand_lines_of_garbage_are_a_thousand_events(daemon: Daemon) -> None:
+def test_case_16_a_thousand_lines_of_garbage_are_a_thousand_events(daemon: Daemon) -> None:
     talk = Talk(daemon)
     lines = [b"warning %d\n" % number for number in range(1000)]
     turn = talk.turn(saying(*lines, AFTER))

@@ -51,7 +51,7 @@ def one_error(turn: list[Event]) -> Any:
     ids=str,
 )
 @pytest.mark.parametrize("open_lines", [b"", BEGIN, BEGIN + MESSAGE + WORDS], ids=len)
-def test_an_end_without_an_end_frame_fails_the_turn_and_the_session_goes_on(
+def test_case_19_an_end_without_an_end_frame_fails_the_turn_and_the_session_goes_on(
     daemon: Daemon, end: Act, code: int | None, number: int | None, open_lines: bytes
 ) -> None:
     talk = Talk(daemon)
@@ -68,7 +68,7 @@ def test_an_end_without_an_end_frame_fails_the_turn_and_the_session_goes_on(
     assert of_type(talk.conforms(), "session.ended") == []
 
 
-def test_everything_that_was_open_is_closed_in_order_and_once(daemon: Daemon) -> None:
+def test_case_19_everything_that_was_open_is_closed_in_order_and_once(daemon: Daemon) -> None:
     talk = Talk(daemon)
     open_lines = BEGIN + MESSAGE + WORDS + CALL + READY + HELPER + ASK + QUESTION
     talk.send(prompt(*write(open_lines), ["stderr", "out of memory\n"], ["exit", 137]))
@@ -91,7 +91,9 @@ def test_everything_that_was_open_is_closed_in_order_and_once(daemon: Daemon) ->
     assert (pending["permissions"], pending["questions"]) == ([], [])
 
 
-def test_an_agent_that_never_came_up_ends_the_session_with_what_it_wrote(daemon: Daemon) -> None:
+def test_case_19_an_agent_that_never_came_up_ends_the_session_with_what_it_wrote(
+    daemon: Daemon,
+) -> None:
     talk = Talk(daemon, env={"PUPPET_DIES": "no licence\nsee the manual\n"})
     message_id = talk.send("hello")
     ended = talk.until("session.ended")["data"]
@@ -111,7 +113,7 @@ def test_an_agent_that_never_came_up_ends_the_session_with_what_it_wrote(daemon:
     assert talk.post("/messages", {"message": "again"}).status == 410
 
 
-def test_long_last_words_are_cut_in_the_middle(daemon: Daemon) -> None:
+def test_case_19_long_last_words_are_cut_in_the_middle(daemon: Daemon) -> None:
     words = "".join(f"line {number}\n" for number in range(1, 101))
     talk = Talk(daemon, env={"PUPPET_DIES": words})
     talk.send("hello")
@@ -121,7 +123,9 @@ def test_long_last_words_are_cut_in_the_middle(daemon: Daemon) -> None:
     assert stderr["tail"].split("\n") == [f"line {number}" for number in range(51, 101)]
 
 
-def test_an_agent_that_dies_before_it_named_itself_cannot_be_resumed(daemon: Daemon) -> None:
+def test_case_19_an_agent_that_dies_before_it_named_itself_cannot_be_resumed(
+    daemon: Daemon,
+) -> None:
     talk = Talk(daemon, env={"PUPPET_SILENT": "1"})
     talk.send(prompt(*write(BEGIN + MESSAGE + WORDS), ["kill", 9]))
     ended = talk.until("session.ended")["data"]
@@ -131,7 +135,9 @@ def test_an_agent_that_dies_before_it_named_itself_cannot_be_resumed(daemon: Dae
     assert said(talk.conforms()) == ["I do not"]
 
 
-def test_in_a_crash_loop_each_message_gets_its_turn_its_error_and_its_end(daemon: Daemon) -> None:
+def test_case_19_in_a_crash_loop_each_message_gets_its_turn_its_error_and_its_end(
+    daemon: Daemon,
+) -> None:
     talk = Talk(daemon)
     crash = prompt(*write(BEGIN + MESSAGE + WORDS), ["exit", 3])
     ids = [talk.send(crash) for _ in range(5)]
@@ -145,7 +151,7 @@ def test_in_a_crash_loop_each_message_gets_its_turn_its_error_and_its_end(daemon
     assert said(talk.turn(HELLO)) == ["hello"]
 
 
-def test_an_exit_between_turns_writes_nothing_and_the_next_message_starts_anew(
+def test_case_19_an_exit_between_turns_writes_nothing_and_the_next_message_starts_anew(
     daemon: Daemon,
 ) -> None:
     talk = Talk(daemon)
@@ -168,7 +174,7 @@ def wait_for_end(pid: int) -> None:
         os.close(process)
 
 
-def test_a_message_that_waited_is_delivered_to_the_next_process(daemon: Daemon) -> None:
+def test_case_19_a_message_that_waited_is_delivered_to_the_next_process(daemon: Daemon) -> None:
     talk = Talk(daemon)
     talk.turn(HELLO)
     talk.send(prompt(*write(BEGIN + MESSAGE + WORDS), *[PAUSE] * 10, ["exit", 3]))
@@ -180,7 +186,7 @@ def test_a_message_that_waited_is_delivered_to_the_next_process(daemon: Daemon) 
 
 
 @pytest.mark.parametrize("ending", [["exit", 3], ["stay"]], ids=["gone", "deaf"])
-def test_an_answer_that_a_rule_gives_may_find_nobody(daemon: Daemon, ending: Act) -> None:
+def test_case_19_an_answer_that_a_rule_gives_may_find_nobody(daemon: Daemon, ending: Act) -> None:
     """The agent asks and is gone, or closes its input, before the mode's answer can be written."""
     talk = Talk(daemon, permissionMode="bypass")
     talk.turn(HELLO)
@@ -193,7 +199,7 @@ def test_an_answer_that_a_rule_gives_may_find_nobody(daemon: Daemon, ending: Act
     talk.conforms()
 
 
-def test_an_idle_agent_that_closed_its_input_is_replaced(daemon: Daemon) -> None:
+def test_case_19_an_idle_agent_that_closed_its_input_is_replaced(daemon: Daemon) -> None:
     talk = Talk(daemon)
     deaf: list[Act] = [["deaf"]]
     talk.turn(prompt(*deaf, *write(BEGIN + MESSAGE + WORDS + DONE + END), ["stay"]))
@@ -204,7 +210,7 @@ def test_an_idle_agent_that_closed_its_input_is_replaced(daemon: Daemon) -> None
     assert of_type(talk.conforms(), "error") == []
 
 
-def test_a_command_that_cannot_be_started_says_so(data_dir: Path, tmp_path: Path) -> None:
+def test_case_19_a_command_that_cannot_be_started_says_so(data_dir: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/no/such/interpreter\n")
     broken.chmod(0o755)

@@ -156,7 +156,7 @@ class AlreadyResolved(Conflict):
     title = "Already Resolved"
 
     def __init__(self, request_id: str, winner: Any) -> None:
-        super().__init__(f"{request_id} was answered differently before", winner=winner)
+        super().__init__(f"{request_id} was resolved differently before", winner=winner)
 
 
 class SessionEnded(RequestError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,12 +80,23 @@ def load(
         settings = msgspec.convert(merged, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise StartRefused(f"a setting is wrong: {error}") from None
+    for agent, table in settings.agents.items():
+        _ensure_command(agent, table.command)
     if settings.no_token and settings.host not in LOOPBACK:
         raise StartRefused(
             f"--no-token is refused on {settings.host}: anyone who reaches this port could run "
             "code as you; drop --no-token, or bind to 127.0.0.1"
         )
     return settings
+
+
+def _ensure_command(agent: str, command: str | None) -> None:
+    try:
+        shlex.split(command or "")
+    except ValueError as error:
+        raise StartRefused(
+            f"the command of agent {agent!r} cannot be split as a shell would: {error}"
+        ) from None
 
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:

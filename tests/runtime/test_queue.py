@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.daemon import running
+from tests.daemon import Daemon, running
 
 
 def test_messages_behind_one_that_could_not_be_sent_are_not_forgotten(
@@ -34,3 +34,25 @@ def test_messages_behind_one_that_could_not_be_sent_are_not_forgotten(
                 if len(outcomes) == 8:
                     break
     assert outcomes == ["interrupted", *["completed"] * 3, *["failed"] * 4]
+
+
+def test_a_stop_leaves_the_queue_for_the_next_start(data_dir: Path) -> None:
+    daemon = Daemon(data_dir)
+    daemon.start()
+    daemon.create("s")
+    daemon.send("s", "hang")
+    daemon.wait_for("s", "session.updated")
+    waiting = daemon.send("s", "echo precious")
+    daemon.wait_for("s", "queue.updated")
+    with daemon.stream("/sessions/s/events/sse") as stream:
+        assert daemon.stop() == 0
+        shown = list(stream)
+    assert (shown[-1]["type"], shown[-1]["data"]["outcome"]) == ("turn.ended", "interrupted")
+    daemon.start()
+    try:
+        ended = daemon.wait_for("s", "turn.ended", after=shown[-1]["sequence"])
+        assert ended["data"]["outcome"] == "completed"
+        ids = [event["data"].get("item", {}).get("message_id") for event in daemon.events("s")]
+        assert ids.count(waiting) == 2  # its item's start and its completion
+    finally:
+        daemon.stop()

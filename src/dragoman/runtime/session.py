@@ -241,6 +241,8 @@ class Session:
     # --- Delivering messages ---
 
     async def _deliver(self) -> None:
+        if self._closing:
+            return  # what waits is for the next start
         if self._look_for_messages:
             self._look_for_messages = False
             self._queue = await self._store.queued(self.id)

@@ -197,9 +197,9 @@ class SqliteStore:
         feed = await self._feed(session_id)
         feed.readers += 1
         try:
-            while not feed.deleted:
+            while True:
                 found = None if raw else feed.after(after)
-                if found is None and after < feed.committed:
+                if found is None and after < feed.committed and not feed.deleted:
                     found = await self._batch(feed, after, raw=raw)
                 if found is not None and found.frames:
                     after = found.last

@@ -121,6 +121,8 @@ class Sessions:
     async def create(self, session_id: str, wanted: CreateSession) -> SessionRow:
         """Make a session; its agent starts with the first message."""
         ensure_id(session_id)
+        if self._stopping:
+            raise Unavailable("the daemon is stopping")
         adapter = self._agents.adapter(wanted.agent)
         self._agents.command(adapter)
         directory = wanted.directory or str(Path.cwd())

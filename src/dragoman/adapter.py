@@ -310,6 +310,27 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     stability: Literal["stable", "experimental"] = "experimental"
 
 
+class Package(Struct, frozen=True, kw_only=True):
+    """Where an agent comes from: npm, one package for each platform."""
+
+    version: str
+    """The version that this adapter is proven with."""
+    names: Mapping[str, str]
+    """`linux-x64` and the like → the package's name."""
+    integrity: Mapping[str, str]
+    """`linux-x64` and the like → what npm must report for `version`."""
+    executable: str
+    """Where the executable is, inside the package."""
+
+
+class Noise(Struct, frozen=True, kw_only=True):
+    """Native messages that leave no event, because they carry nothing that one could show."""
+
+    where: Mapping[str, Any]
+    """Path in the message, e.g. `event.type` → the value that it has there."""
+    why: str
+
+
 class Adapter(Struct, frozen=True, kw_only=True):
     """Everything the house knows about an agent."""
 
@@ -323,6 +344,11 @@ class Adapter(Struct, frozen=True, kw_only=True):
     modes: tuple[ModeInfo, ...]
     models: tuple[ModelInfo, ...] = ()
     default_model: str | None = None
+    package: Package | None = None
+    """None: it cannot be installed by us."""
+    folders: tuple[str, ...] = ()
+    """Where its executable may be, beside PATH; `~` is the home directory."""
+    noise: tuple[Noise, ...] = ()
     credentials: tuple[str, ...] = ()
     """Environment variables of which one must be set; empty: none is needed."""
     launch: Callable[[Spec, tuple[str, ...]], Launch]

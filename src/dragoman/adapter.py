@@ -40,6 +40,8 @@ class Spec(Struct, frozen=True, kw_only=True):
     skills: dict[str, Any] = {}
     native_session_id: str | None = None
     fork: bool = False
+    fresh_id: str = ""
+    """A UUID that no other session has, for an agent whose id we may choose."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -207,7 +209,7 @@ class EndSession(Struct, frozen=True, kw_only=True):
 
 
 class Delivered(Struct, frozen=True, kw_only=True):
-    """The agent has accepted this message of a person."""
+    """The agent has accepted this message of a person. Until then it is only on its way."""
 
     message_id: str
     echoed: bool = False
@@ -263,6 +265,9 @@ class Converter(Protocol):
 
     def receive(self, message: bytes) -> Iterable[Step]:
         """Translate what the agent says. Raise only msgspec errors, and only before a step."""
+
+    def steers(self) -> bool:
+        """Whether a message that is sent now joins the running turn."""
 
     def opened(self) -> Iterable[Step]:
         """Greet a process that has just started."""

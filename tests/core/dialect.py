@@ -277,6 +277,9 @@ class Scripted:
             raise msgspec.DecodeError("truncated")
         return self.next
 
+    def steers(self) -> bool:
+        return False
+
     def opened(self) -> Iterable[Step]:
         return ()
 

@@ -52,6 +52,10 @@ class Interpreter:
             self._run((step,), None)
             yield self._normalizer.take()
 
+    def steers(self) -> bool:
+        """Whether a message that is sent now joins the running turn."""
+        return self._converter.steers()
+
     def opened(self) -> None:
         """A process has started."""
         self._run(self._converter.opened(), None)

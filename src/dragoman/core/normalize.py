@@ -132,7 +132,6 @@ class Normalizer:
             self._emit(TurnStarted(turn_id=self.turn_id, metadata=about), source)
 
     def _delivered(self, given: step.Delivered) -> None:
-        self.out.append(given)
         if self._prompts.accepted(given.message_id):
             self._begin_turn("daemon")
             if not given.echoed:
@@ -143,7 +142,8 @@ class Normalizer:
             self._show(prompt, None, "daemon")
 
     def _show(self, prompt: Prompt, native_id: str | None, source: Source) -> None:
-        """A person's message, always with the words that were accepted."""
+        """A person's message, always with the words that were accepted. It is delivered now."""
+        self.out.append(step.Delivered(message_id=prompt.message_id))
         raw = self._raw
         self._raw = raw if source == "agent" else None
         item = self._open(f"prompt:{prompt.message_id}", "message", "user", (Text(text=""),),
@@ -157,7 +157,6 @@ class Normalizer:
         message_id = given.message_id
         if message_id is not None:
             if self._prompts.accepted(message_id):  # to repeat a message is to accept it
-                self.out.append(step.Delivered(message_id=message_id))
                 self._begin_turn("daemon")
             if prompt := self._prompts.take(message_id):
                 return self._show(prompt, given.native_id, self._source)

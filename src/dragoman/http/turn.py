@@ -60,7 +60,6 @@ class _Turn:
         self._message_id = message_id
         self._held: list[bytes] = []
         self._inside = False
-        self._queued = False
 
     def take(self, frame: bytes) -> bytes:
         if self.over:
@@ -78,7 +77,7 @@ class _Turn:
         elif event.type == TurnEnded.type:
             self._held = []
         elif event.type == QueueUpdated.type:
-            self._watch_queue(_queue.decode(event.data))
+            self.over = _queue.decode(event.data).cancelled == self._message_id
         elif event.type == ItemStarted.type and self._is_ours(event):
             self._inside = True
             return b"".join(self._held) + frame
@@ -92,9 +91,3 @@ class _Turn:
         if message_id is not None and message_id != self._message_id:
             self._held = []
         return message_id == self._message_id
-
-    def _watch_queue(self, queue: QueueUpdated) -> None:
-        """A message that left the queue without having been shown was taken back."""
-        waiting = any(message.message_id == self._message_id for message in queue.messages)
-        self.over = self._queued and not waiting
-        self._queued = waiting

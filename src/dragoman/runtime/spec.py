@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from dragoman.adapter import Spec
 from dragoman.core.fold import SessionState
@@ -32,7 +35,14 @@ def spec_of(row: SessionRow, state: SessionState) -> Spec:
         native_session_id=state.native_session_id,
         # Once the agent confirmed an id of its own, the fork has happened.
         fork=bool(create.resume and create.resume.fork and not state.confirmed),
+        fresh_id=_fresh_id(row),
     )
+
+
+def _fresh_id(row: SessionRow) -> str:
+    """A UUID for this session; another one after a restart, if the agent never confirmed it."""
+    seed = f"{row.session_id}:{row.created_at}:{row.event_count}"
+    return str(uuid.UUID(bytes=hashlib.sha256(seed.encode()).digest()[:16], version=4))
 
 
 def _plain(config: Any) -> Any:
@@ -45,10 +55,10 @@ def update_of(wanted: Configure) -> SessionUpdated:
     return SessionUpdated(**changes)
 
 
-def queue_of(waiting: Iterable[MessageRow]) -> QueueUpdated:
-    """The event that shows what waits."""
+def queue_of(waiting: Iterable[MessageRow], cancelled: str | None = None) -> QueueUpdated:
+    """The event that shows what waits, and what was taken back."""
     messages = tuple(
         QueuedMessage(message_id=m.message_id, message=m.text, created_at=m.created_at)
         for m in waiting
     )
-    return QueueUpdated(messages=messages)
+    return QueueUpdated(messages=messages, cancelled=UNSET if cancelled is None else cancelled)

@@ -249,6 +249,8 @@ class QueueUpdated(Body, frozen=True, kw_only=True):
 
     type = "queue.updated"
     messages: tuple[QueuedMessage, ...]
+    cancelled: str | UnsetType = UNSET
+    """The message that a person has just taken back."""
 
 
 BODIES: dict[str, type[Body]] = {

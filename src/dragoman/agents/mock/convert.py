@@ -151,6 +151,10 @@ class MockConverter:
             case never:
                 assert_never(never)
 
+    def steers(self) -> bool:
+        """Say no: it reads its next prompt when it is done with this one."""
+        return False
+
     def opened(self) -> Iterator[Step]:
         """Say nothing: the agent greets first."""
         return iter(())

@@ -1,0 +1,76 @@
+"""The messages of a session that are not delivered yet: waiting, or on their way to the agent."""
+
+from __future__ import annotations
+
+from dragoman.runtime.spec import queue_of
+from dragoman.schema.events import QueueUpdated
+from dragoman.store import MessageRow, Store
+
+
+class Mailbox:
+    """What people have said and the agent has not accepted, in order."""
+
+    def __init__(self, store: Store, session_id: str) -> None:
+        self.stale = True
+        """The store may hold more than is known here."""
+        self._store = store
+        self._session_id = session_id
+        self._waiting: list[MessageRow] = []
+        self._on_way: set[str] = set()
+        self._announced: tuple[str, ...] = ()
+
+    @property
+    def on_way(self) -> bool:
+        """Something was sent that the agent has not accepted."""
+        return bool(self._on_way)
+
+    async def refresh(self) -> None:
+        """Read what waits. What was delivered must be committed, or it would come back."""
+        self.stale = False
+        self._waiting = await self._store.queued(self._session_id)
+
+    def next(self) -> MessageRow | None:
+        """The first that was not sent."""
+        return next((row for row in self._waiting if row.message_id not in self._on_way), None)
+
+    def sent(self, message_id: str) -> None:
+        """It is on its way."""
+        self._on_way.add(message_id)
+
+    def delivered(self, message_id: str) -> None:
+        """The agent has it."""
+        self._on_way.discard(message_id)
+        self._waiting = [row for row in self._waiting if row.message_id != message_id]
+
+    def is_on_way(self, message_id: str) -> bool:
+        """It was sent, and cannot be taken back."""
+        return message_id in self._on_way
+
+    def lost(self) -> list[str]:
+        """The process is gone: what was on its way; it waits again."""
+        lost = [row.message_id for row in self._waiting if row.message_id in self._on_way]
+        self._on_way.clear()
+        return lost
+
+    def clear(self) -> None:
+        """Nothing will be delivered any more."""
+        self._waiting, self._on_way = [], set()
+
+    def news(self, *, in_turn: bool) -> QueueUpdated | None:
+        """What people should see waiting, where it is not what they saw last."""
+        # What is sent while nothing runs is as good as delivered; in a turn it may wait for long.
+        shown = [row for row in self._waiting if in_turn or row.message_id not in self._on_way]
+        ids = tuple(row.message_id for row in shown)
+        if ids == self._announced:
+            return None
+        self._announced = ids
+        return queue_of(shown)
+
+    def without(self, message_id: str) -> QueueUpdated:
+        """The queue as it is once this message was taken back."""
+        return queue_of((r for r in self._waiting if r.message_id != message_id), message_id)
+
+    def cancelled(self, message_id: str) -> None:
+        """It was taken back, and people know."""
+        self._waiting = [row for row in self._waiting if row.message_id != message_id]
+        self._announced = tuple(row.message_id for row in self._waiting)

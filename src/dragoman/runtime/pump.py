@@ -1,0 +1,237 @@
+"""A session's agent at work: what it says is interpreted and written, what it is told is sent.
+
+Message → interpreter → committed → effects, strictly in that order. The session's one task calls;
+nobody else does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from dragoman import errors
+from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Report, Send
+from dragoman.core.advance import Interpreter
+from dragoman.core.blobs import StoreFile
+from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.restore import restore
+from dragoman.runtime import linux
+from dragoman.runtime.agents import Agents
+from dragoman.runtime.journal import Journal
+from dragoman.runtime.mailbox import Mailbox
+from dragoman.runtime.process import AgentProcess
+from dragoman.runtime.spec import spec_of
+from dragoman.schema.commands import Command, Prompt
+from dragoman.schema.events import Body, Draft
+from dragoman.settings import Settings, child_environ
+from dragoman.store import SessionRow, Store
+from dragoman.store.ids import new_id
+from dragoman.wire.jsonl import Oversize
+
+log = logging.getLogger(__name__)
+
+
+class Pump:
+    """One session's process, interpreter and journal. `wake` is called when there is news."""
+
+    def __init__(
+        self,
+        row: SessionRow,
+        adapter: Adapter,
+        agents: Agents,
+        store: Store,
+        settings: Settings,
+        mark: str,
+        wake: Callable[[], None],
+    ) -> None:
+        self.process: AgentProcess | None = None
+        self.mail = Mailbox(store, row.session_id)
+        self._row = row
+        self._state = row.state
+        self._adapter = adapter
+        self._agents = agents
+        self._store = store
+        self._settings = settings
+        self._mark = mark
+        self._wake = wake
+        files = Path(settings.data_dir) / "files" / row.session_id
+        self.normalizer = Normalizer(new_id, str(files))
+        self.normalizer.native_session_id = row.state.native_session_id
+        self.normalizer.ended = row.state.ended
+        self._interpreter = Interpreter(
+            adapter.id, adapter.converter(spec_of(row, row.state)), self.normalizer, row.state
+        )
+        self.journal = Journal(store, row.session_id, row.state, lambda: self.normalizer.quiet)
+
+    @property
+    def in_turn(self) -> bool:
+        """A turn is running."""
+        return self.normalizer.turn_id is not None
+
+    @property
+    def steers(self) -> bool:
+        """A message that is sent now joins the running turn."""
+        return self.process is not None and self._interpreter.steers()
+
+    @property
+    def _resumable(self) -> bool:
+        return self._state.confirmed and "resume" in self._adapter.capabilities.shown
+
+    # --- From the agent ---
+
+    async def receive(self) -> None:
+        """Take some of what the agent said; the write of it goes on while we look for more."""
+        process = self.process
+        if process is None:
+            return None
+        self._hear(process)
+        if self.normalizer.ended:
+            await self.stop()  # whoever reads of the end finds no process left
+        try:
+            await self._carry_out(self._interpreter.take())
+        except errors.DaemonError as error:
+            return await self.give_up(error)
+        if self.process is None:
+            await self.journal.settle()
+        elif process.drained:
+            self.process = None
+            await self._gone(process.exit())
+        elif process.waiting:
+            self._wake()
+        else:
+            await self.journal.settle()
+        return None
+
+    def _hear(self, process: AgentProcess) -> None:
+        for message in process.take():
+            if isinstance(message, Oversize):
+                self._interpreter.oversize(message.size, message.sha256, message.head)
+            else:
+                self._interpreter.receive(message)
+
+    async def _gone(self, exit: Exit) -> None:
+        await asyncio.to_thread(linux.sweep, self._mark)
+        self.take_back_mail()
+        self._interpreter.closed(exit, resumable=self._resumable)
+        await self.flush()
+
+    def take_back_mail(self) -> None:
+        """What was on its way waits again; without a turn its sending failed, and needs one."""
+        lost = self.mail.lost()
+        if lost and not self.in_turn:
+            self.normalizer.apply(Delivered(message_id=lost[0]), None)
+
+    async def _carry_out(self, outputs: Sequence[Output]) -> None:
+        """Write and do, in this order. Raise where the agent is deaf; all is written then, too."""
+        failure: errors.DaemonError | None = None
+        drafts: list[Draft] = []
+        delivered: list[str] = []
+        for output in outputs:
+            match output:
+                case Draft():
+                    drafts.append(output)
+                case Delivered(message_id=message_id):
+                    delivered.append(message_id)
+                    self.mail.delivered(message_id)
+                case StoreFile(path=path, data=data):
+                    await self.journal.store_file(Path(path), data)
+                case Send(data=data) if self.process is not None and failure is None:
+                    await self.journal.write(drafts, delivered=delivered, last=False)
+                    await self.journal.settle()
+                    drafts, delivered = [], []
+                    try:
+                        await self.process.send(data)
+                    except errors.DaemonError as error:
+                        failure = error
+        await self.journal.write(drafts, delivered=delivered)
+        if failure is not None:
+            raise failure
+
+    async def flush(self) -> None:
+        """Write what has come out, and wait until it is stored."""
+        await self._carry_out(self.normalizer.take())
+        await self.journal.settle()
+
+    async def note(self, body: Body) -> None:
+        """Write an event of our own."""
+        await self.journal.write([Draft(body, "daemon", self._state.native_session_id)])
+
+    # --- To the agent ---
+
+    async def command(self, command: Command) -> None:
+        """Tell the agent something. Raise DaemonError where it cannot hear."""
+        for outputs in self._interpreter.command(command):
+            await self._carry_out(outputs)
+        await self.journal.settle()
+
+    async def tell(self, prompt: Prompt) -> None:
+        """Hand over a message, to a process that is started if there is none."""
+        self.mail.sent(prompt.message_id)
+        await self._ensure_process()
+        await self.command(prompt)
+
+    async def _ensure_process(self) -> None:
+        if self.process is not None:
+            return
+        launch = self._adapter.launch(
+            spec_of(self._row, self._state), self._agents.command(self._adapter)
+        )
+        process = AgentProcess(self._wake, self._mark, self._settings.max_line_bytes)
+        await process.start(launch, child_environ())
+        self.process = process
+        log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
+        self._interpreter.opened()
+        await self._carry_out(self._interpreter.take())
+
+    # --- Ends ---
+
+    async def stop(self) -> Exit | None:
+        """End the process; what it said until then is kept."""
+        process = self.process
+        if process is None:
+            return None
+        await process.end(self._settings.stop_deadline_s)
+        while not process.drained:
+            self._hear(process)
+        self.process = None
+        self.mail.lost()
+        exit = process.exit()
+        self._interpreter.closed(exit, resumable=True)
+        return exit
+
+    async def give_up(self, error: errors.DragomanError) -> None:
+        """The agent cannot be told anything: the turn fails, and its process ends."""
+        blocked = isinstance(error, errors.DeadlinePassed)
+        if blocked or self.process is None:
+            code = "stdin_blocked" if blocked else "launch_failed"
+            self.normalizer.apply(Report(message=str(error), code=code), None)
+            self.normalizer.apply(EndTurn(outcome="failed"), None)
+        exit = await self.stop()
+        if exit is not None:
+            self.normalizer.process_gone(exit, resumable=self._resumable)
+        if not self._resumable:
+            self.normalizer.never_came_up(str(error), exit)
+        await self.flush()
+
+    async def fail(self, error: Exception) -> None:
+        """Something that we did not think of: the turn fails, and says so; the session goes on."""
+        await self.stop()
+        if self.in_turn:
+            message = f"the daemon failed: {type(error).__name__}: {error}"
+            self.normalizer.apply(Report(message=message, code="internal_error"), None)
+            self.normalizer.apply(EndTurn(outcome="failed"), None)
+        await self.flush()
+
+    async def recover(self) -> None:
+        """Close what the last daemon left open, once."""
+        if self._state.open_since is None:
+            return
+        for body in await self._store.bodies(self._row.session_id, self._state.open_since):
+            restore(self.normalizer, body)
+        self.normalizer.interrupted("restart")
+        if "resume" not in self._adapter.capabilities.shown:
+            message = "the daemon was restarted, and this agent cannot resume a session"
+            self.normalizer.never_came_up(message, None)
+        await self.flush()

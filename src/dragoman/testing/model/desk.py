@@ -1,0 +1,94 @@
+"""What a test and the server share: the script, the requests, the gates. Thread-safe."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from dragoman.testing.model.progress import Ids, Progress
+from dragoman.testing.model.requests import Outcome, Request
+from dragoman.testing.model.script import ScriptError, StepLike
+from dragoman.testing.model.steps import Step
+
+
+class Desk:
+    """Takes in requests and gives out steps."""
+
+    def __init__(self, on_request: Callable[[Request], None] | None) -> None:
+        self._changed = threading.Condition()
+        self._progress = Progress()
+        self._requests: list[Request] = []
+        self._on_request = on_request
+
+    # --- for the server ---
+
+    def take(self, request: Request) -> Step:
+        """Record a request and give the step that answers it."""
+        with self._changed:
+            step = self._progress.take(request)
+        self.record(request)
+        return step
+
+    def record(self, request: Request) -> None:
+        """Record a request, after which everybody may see it."""
+        with self._changed:
+            self._requests.append(request)
+            self._changed.notify_all()
+        if self._on_request is not None:
+            self._on_request(request)
+
+    def finish(self, request: Request, outcome: Outcome) -> None:
+        """Say how a request ended; the first to say it is right."""
+        with self._changed:
+            request.outcome = request.outcome or outcome
+            self._changed.notify_all()
+
+    @property
+    def ids(self) -> Ids:
+        """Ids that were never used."""
+        return self._progress.ids
+
+    # --- for the test ---
+
+    def add(self, steps: Iterable[StepLike]) -> None:
+        """Add steps at the end."""
+        with self._changed:
+            self._progress.add(steps)
+
+    def replace(self, steps: Iterable[StepLike]) -> None:
+        """Forget the steps that are left, and take these."""
+        with self._changed:
+            self._progress.replace(steps)
+
+    def requests(self) -> list[Request]:
+        """All requests so far."""
+        with self._changed:
+            return list(self._requests)
+
+    def exhausted(self) -> list[Request]:
+        """The main requests that found no step."""
+        with self._changed:
+            return list(self._progress.exhausted)
+
+    def left(self) -> list[Step]:
+        """The steps that were not served yet."""
+        with self._changed:
+            return self._progress.left
+
+    def ensure_gate(self, name: str) -> None:
+        """Raise ScriptError for a gate that no step has."""
+        with self._changed:
+            known = sorted(self._progress.gates)
+        if name not in known:
+            raise ScriptError(f"no step has a gate {name!r}; known: {', '.join(known) or 'none'}")
+
+    def wait_for(
+        self, found: Callable[[list[Request]], Request | None], timeout_s: float
+    ) -> Request:
+        """Wait until a request is found among those that came; raise TimeoutError."""
+        with self._changed:
+            request = self._changed.wait_for(lambda: found(self._requests), timeout_s)
+            if request is None:
+                seen = ", ".join(f"{r.method} {r.path}" for r in self._requests) or "none at all"
+                raise TimeoutError(f"no such request within {timeout_s} s; there were: {seen}")
+            return request

@@ -1,0 +1,180 @@
+"""The scripted model as a server: a thread of its own, on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, cast
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from dragoman.errors import StartRefused
+from dragoman.testing.model.app import App
+from dragoman.testing.model.desk import Desk
+from dragoman.testing.model.play import TRANSPORT, Gates
+from dragoman.testing.model.requests import Request
+from dragoman.testing.model.script import StepLike
+from dragoman.testing.model.steps import Step
+
+HOST = "127.0.0.1"
+DEADLINE_S = 10.0
+KEEP_ALIVE_S = 3600
+"""Longer than any test: an agent must never send into a connection that is just being closed."""
+
+
+class ScriptedModel:
+    """A model that says what a script tells it to, in any of the APIs. Thread-safe."""
+
+    def __init__(
+        self,
+        steps: Iterable[StepLike] = (),
+        *,
+        port: int = 0,
+        on_request: Callable[[Request], None] | None = None,
+    ) -> None:
+        """Take a script; `on_request` is called in the server's thread."""
+        self._desk = Desk(on_request)
+        self._desk.add(steps)
+        self._gates = Gates()
+        self._port = port
+        self._state = ServerState()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._server: asyncio.Server | None = None
+
+    def __enter__(self) -> ScriptedModel:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """Stop."""
+        self.close()
+
+    def start(self) -> None:
+        """Listen. Raise StartRefused if the port is taken."""
+        try:
+            listener = socket.create_server((HOST, self._port))
+        except OSError as error:
+            raise StartRefused(
+                f"cannot listen on {HOST}:{self._port}: {error.strerror}; choose another port, "
+                "or 0 for a free one"
+            ) from None
+        self._port = listener.getsockname()[1]
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="model", daemon=True)
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(listener), self._loop).result(DEADLINE_S)
+
+    def close(self) -> None:
+        """Stop at once, and drop every connection."""
+        if self._loop is None or self._thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(DEADLINE_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(DEADLINE_S)
+        self._loop.close()
+        self._loop = self._thread = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without `/v1`."""
+        return f"http://{HOST}:{self._port}"
+
+    @property
+    def requests(self) -> list[Request]:
+        """All requests so far, in the order of their arrival."""
+        return self._desk.requests()
+
+    @property
+    def mains(self) -> list[Request]:
+        """Those that took a step, or found none."""
+        return [request for request in self.requests if request.is_main]
+
+    @property
+    def exhausted(self) -> list[Request]:
+        """The main requests that found no step: empty, if the script was right."""
+        return self._desk.exhausted()
+
+    @property
+    def left(self) -> list[Step]:
+        """The steps that were not served yet."""
+        return self._desk.left()
+
+    def add(self, *steps: StepLike) -> None:
+        """Add steps at the end of the script."""
+        self._desk.add(steps)
+
+    def script(self, *steps: StepLike) -> None:
+        """Replace what is left of the script."""
+        self._desk.replace(steps)
+
+    def open(self, gate: str) -> None:
+        """Open a gate, for good. Raise ScriptError if no step has it."""
+        self._desk.ensure_gate(gate)
+        if self._loop is None:
+            self._gates.open(gate)
+        else:
+            self._loop.call_soon_threadsafe(self._gates.open, gate)
+
+    def wait_for_request(
+        self, wanted: int | Callable[[Request], bool] = 1, timeout_s: float = 10.0
+    ) -> Request:
+        """Give the n-th main request, or the first of all that fits, as soon as it is there.
+
+        A predicate is asked again when an outcome becomes known. Raise TimeoutError.
+        """
+        if callable(wanted):
+            return self._desk.wait_for(lambda seen: next(filter(wanted, seen), None), timeout_s)
+        return self._desk.wait_for(lambda seen: _nth_main(seen, wanted), timeout_s)
+
+    async def _listen(self, listener: socket.socket) -> None:
+        config = uvicorn.Config(
+            App(self._desk, self._gates),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
+        )
+        self._server = await asyncio.get_running_loop().create_server(
+            lambda: _Protocol(config, self._state, {}), sock=listener
+        )
+
+    async def _stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self._state.connections):
+            cast(_Protocol, connection).transport.abort()
+        if self._state.tasks:
+            await asyncio.wait(self._state.tasks)
+
+
+class _Protocol(HttpToolsProtocol):
+    """Uvicorn's, which also tells a request its connection: some answers cut it."""
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        if self.parser.should_upgrade():
+            # We never upgrade, but the parser reads nothing after being asked to.
+            self.cycle.keep_alive = False
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        # A scope is a typed dictionary of what uvicorn itself puts into it.
+        cast(dict[str, Any], self.scope)[TRANSPORT] = self.transport
+
+
+def _nth_main(requests: list[Request], number: int) -> Request | None:
+    mains = [request for request in requests if request.is_main]
+    return mains[number - 1] if len(mains) >= number else None

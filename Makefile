@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test check format bench torture docs lock clean
+.PHONY: help setup agents run dev test check format bench torture docs goldens lock clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,6 +19,9 @@ $(INSTALLED): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+agents: setup ## Install the agents that tests talk to into .agents; says why where one cannot be had
+	@$(BIN)/dragoman agents install --all --cache .agents || true
 
 run: setup ## Start the daemon; prints its URL
 	@$(BIN)/dragoman serve
@@ -36,7 +39,7 @@ format: setup ## Format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: setup ## Everything that CI runs
+test: setup agents ## Everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -50,6 +53,9 @@ torture: setup ## 1,000 kills of a working daemon
 
 docs: setup ## Write what is generated in docs/
 	$(BIN)/python -m tests.generated
+
+goldens: setup ## Write what is expected of every recording; read the diff
+	$(BIN)/python -m tests.agents.recordings --write
 
 lock: setup ## Resolve requirements.lock anew
 	$(BIN)/python -m pip install --quiet pip-tools

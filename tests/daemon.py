@@ -19,6 +19,8 @@ from msgspec import Struct
 from dragoman.wire.sse import Events
 
 DEADLINE_S = 30.0
+AGENTS = Path(__file__).parent.parent / ".agents"
+"""Where `make agents` has installed the real ones."""
 
 
 class Reply(Struct, frozen=True):
@@ -37,11 +39,14 @@ class Reply(Struct, frozen=True):
 class Daemon:
     """A daemon on a data folder; may be killed and started again, on the same port."""
 
+    MODULE = "dragoman.cli.main"
+
     def __init__(self, data_dir: Path, *flags: str, env: dict[str, str] | None = None) -> None:
         self.data_dir = data_dir
         self.port = 0
         self._flags = flags
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")}
+        self._env["DRAGOMAN_AGENTS_DIR"] = str(AGENTS)
         self._env.update(env or {})
         self.process: subprocess.Popen[str] | None = None
 
@@ -52,7 +57,7 @@ class Daemon:
     def start(self) -> None:
         """Start, and wait until it serves."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dragoman.cli.main", "serve", "--data-dir", str(self.data_dir),
+            [sys.executable, "-m", self.MODULE, "serve", "--data-dir", str(self.data_dir),
              "--port", str(self.port), *self._flags],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._env,
         )  # fmt: skip

@@ -74,6 +74,13 @@ def test_the_data_folder_becomes_absolute(home: dict[str, str]) -> None:
     assert load({}, environ).data_dir == "/data/dragoman"
 
 
+def test_agents_lie_in_the_data_folder_unless_another_is_named(home: dict[str, str]) -> None:
+    assert load({"data_dir": "/data"}, home).agents_dir == "/data/agents"
+    environ = {**home, "DRAGOMAN_AGENTS_DIR": "here"}
+    assert load({"data_dir": "/data"}, environ).agents_dir == str(Path("here").absolute())
+    assert load({"agents_dir": "/other"}, environ).agents_dir == "/other"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "right"),
     [

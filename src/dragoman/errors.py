@@ -22,6 +22,7 @@ DragomanError
 └── DaemonError                  we, or the agent, cannot        → 5xx
     ├── InternalError            500
     ├── AgentProcessExited       500
+    ├── InstallFailed            500
     ├── Unavailable              503
     ├── DeadlinePassed           504
     ├── StorageFull              507
@@ -210,6 +211,12 @@ class AgentProcessExited(DaemonError):
     """The agent's process is gone, or never came up."""
 
     title = "Agent Process Exited"
+
+
+class InstallFailed(DaemonError):
+    """An agent could not be installed, and the message says why."""
+
+    title = "Install Failed"
 
 
 class Unavailable(DaemonError):

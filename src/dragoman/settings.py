@@ -34,6 +34,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The port to listen on; 0 takes a free one."""
     data_dir: str = ""
     """Where everything is kept; `$XDG_DATA_HOME/dragoman` by default."""
+    agents_dir: str = ""
+    """Where agents are installed; `agents` in the data folder by default."""
     token: str | None = None
     """The token that opens the API. Visible in `ps` as a flag: prefer `token_file`."""
     token_file: str | None = None
@@ -76,6 +78,8 @@ def load(
     if not merged.get("data_dir"):
         merged["data_dir"] = str(default_data_dir(environ))
     merged["data_dir"] = str(Path(merged["data_dir"]).expanduser().absolute())
+    agents_dir = Path(merged.get("agents_dir") or Path(merged["data_dir"]) / "agents")
+    merged["agents_dir"] = str(agents_dir.expanduser().absolute())
     try:
         settings = msgspec.convert(merged, Settings, strict=False)
     except msgspec.ValidationError as error:

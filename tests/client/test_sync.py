@@ -84,6 +84,8 @@ def test_an_accepted_message_without_an_id_is_a_bad_answer(daemon: Canned, clien
 @pytest.mark.parametrize(
     ("act", "method", "path", "body"),
     [
+        (lambda c: c.install("a"), "POST", "/v1/agents/a/install", {"reinstall": False}),
+        (lambda c: c.install("a", True), "POST", "/v1/agents/a/install", {"reinstall": True}),
         (lambda c: c.delete("s1"), "DELETE", "/v1/sessions/s1", None),
         (lambda c: c.terminate("s1"), "POST", "/v1/sessions/s1/terminate", None),
         (lambda c: c.interrupt("s1"), "POST", "/v1/sessions/s1/interrupt", None),
@@ -186,7 +188,7 @@ def test_the_details_of_a_problem_are_kept(daemon: Canned, client: Client) -> No
         (404, "Something New", NotFound),
         (400, "Something New", InvalidRequest),
         (418, "Teapot", RequestError),
-        (500, "Install Failed", InternalError),
+        (500, "Something Odd", InternalError),
         (507, "Storage Full", StorageFull),
         (599, "Something New", DaemonError),
     ],

@@ -68,6 +68,7 @@ MESSAGE = ("message", "attachments[].path", "attachments[].mime", "attachments[]
 KNOWN: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...], int, tuple[str, ...]]] = {
     ("get", "/v1/health"): ((), (), 200, ("status",)),
     ("get", "/v1/agents"): ((), (), 200, tuple(f"agents[].{name}" for name in AGENT)),
+    ("post", "/v1/agents/{agent}/install"): ((), ("reinstall",), 204, ()),
     ("get", "/v1/agents/{agent}/modes"): (
         (), (), 200, ("modes[].id", "modes[].name", "modes[].description"),
     ),
@@ -144,6 +145,7 @@ TITLES = {
     "Invalid Request": 400, "Unsupported Agent": 400, "Mode Not Supported": 400,
     "Token Invalid": 401, "Permission Denied": 403, "Agent Not Installed": 404,
     "Session Not Found": 404, "Session Already Exists": 409, "Agent Process Exited": 500,
+    "Install Failed": 500,
     "Timeout": 504, "Session Ended": 410, "Already Resolved": 409, "Conflict": 409,
     "Key Reused": 422, "Too Many Requests": 429, "Storage Full": 507,
 }  # fmt: skip

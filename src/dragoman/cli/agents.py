@@ -1,38 +1,220 @@
-"""`dragoman agents`: which agents the daemon's machine has."""
+"""`dragoman agents`: which agents there are; put one on this machine, or take it off again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from dragoman.cli.connect import AsJson, DataDir, Url, console, daemon, say
-from dragoman.cli.plain import line
+import typer
+
+from dragoman.cli.connect import AsJson, DataDir, Url, console, daemon, known_settings, say
+from dragoman.cli.exits import FAILED, reporting
+from dragoman.cli.plain import clean, line
+from dragoman.errors import InstallFailed, NotFound
 
 if TYPE_CHECKING:
-    from dragoman.schema.http import AgentInfo
+    from dragoman.adapter import Adapter
+    from dragoman.runtime.agents import Agents
+    from dragoman.schema.http import AgentInfo, AgentList
+
+Cache = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="The folder of installed agents; else the data folder's."),
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The agent's id.")]
+
+app = typer.Typer(help="List the agents; install and remove them.")
 
 
-def agents(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@app.callback(invoke_without_command=True)
+def agents(
+    context: typer.Context, url: Url = None, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """List the agents; install and remove them."""
+    if context.invoked_subcommand is None:
+        show(url=url, data_dir=data_dir, as_json=as_json)
+
+
+@app.command("list")
+def show(
+    cache: Cache = None, url: Url = None, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
     """List the agents, and whether they can be used."""
+    found = None if cache else _from_daemon(url, data_dir, as_json)
+    if found is None:
+        with reporting(as_json):
+            found = _from_here(_agents(data_dir, cache))
+    if as_json:
+        say(found)
+    else:
+        _table(found.agents)
+
+
+def _from_daemon(url: str | None, data_dir: str | None, as_json: bool) -> AgentList | None:
+    """What the daemon says; None where there is none, and nobody named one."""
+    from dragoman.client import Unreachable
+
     with daemon(url, data_dir, as_json) as client:
-        found = client.agents()
-        if as_json:
-            say(found)
-        else:
-            _show(found.agents)
+        try:
+            return client.agents()
+        except Unreachable:
+            if url or os.environ.get("DRAGOMAN_URL"):
+                raise
+    typer.echo("No daemon runs; this is what is on this machine.", err=True)
+    return None
 
 
-def _show(found: tuple[AgentInfo, ...]) -> None:
+def _from_here(agents: Agents) -> AgentList:
+    import asyncio
+
+    from dragoman.http.answers import agent_list
+
+    try:
+        return asyncio.run(agent_list(agents, os.environ))
+    finally:
+        agents.stop()
+
+
+def _table(found: tuple[AgentInfo, ...]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("ID", "NAME", "INSTALLED", "VERSION", "CREDENTIALS", box=None, pad_edge=False)
+    heads = ("ID", "NAME", "INSTALLED", "VERSION", "PATH", "CREDENTIALS")
+    table = Table(*heads, box=None, pad_edge=False)
     for agent in found:
         cells = (
             agent.id,
             agent.name,
             "yes" if agent.installed else "no",
             agent.version or "",
+            (agent.path or "") if agent.installed else f"dragoman agents install {agent.id}",
             "yes" if agent.credentials_available else "no",
         )
-        table.add_row(*(Text(line(cell)) for cell in cells))
+        table.add_row(*(Text(line(cell, 400)) for cell in cells))
     console().print(table)
+
+
+@app.command()
+def install(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The agent's id; or give --all.")
+    ] = None,
+    version: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Not the one that we are proven with.")
+    ] = None,
+    reinstall: Annotated[bool, typer.Option("--reinstall", help="Fetch it anew.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every agent that can be installed; go on after errors.")
+    ] = False,
+    cache: Cache = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Install an agent from npm; with --url, on that daemon's machine."""
+    if (name is None) != every:
+        raise typer.BadParameter("name one agent, or give --all")
+    if url and (version or cache or every):
+        raise typer.BadParameter("a daemon installs one agent, at the version it is proven with")
+    if url and name:
+        with daemon(url, data_dir, as_json) as client:
+            client.install(name, reinstall)
+        say({"agent": name}) if as_json else typer.echo(f"{name} is installed.")
+        return
+    with reporting(as_json):
+        agents = _agents(data_dir, cache)
+        if name is not None:
+            _install(agents, agents.adapter(name), version, reinstall, as_json)
+            return
+    wanted = [adapter for adapter in agents.all() if adapter.package is not None]
+    _install_all(agents, wanted, version, reinstall, as_json)
+
+
+def _install_all(
+    agents: Agents, wanted: Iterable[Adapter], version: str | None, reinstall: bool, as_json: bool
+) -> None:
+    failed = False
+    for adapter in wanted:
+        try:
+            _install(agents, adapter, version, reinstall, as_json)
+        except InstallFailed as error:
+            failed = True
+            typer.echo(f"{adapter.id} cannot be had: {clean(str(error))}", err=True)
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _install(
+    agents: Agents, adapter: Adapter, version: str | None, reinstall: bool, as_json: bool
+) -> None:
+    from dragoman.cli.progress import shown
+
+    built_in = agents.find(adapter) if adapter.package is None else None
+    if built_in is not None:
+        version, path = built_in.version, built_in.path
+    else:
+        with shown(adapter.name) as report:
+            executable = agents.installer.install(
+                adapter, version, reinstall=reinstall, report=report
+            )
+        version, path = (
+            version or (adapter.package.version if adapter.package else None),
+            str(executable),
+        )
+    if as_json:
+        say({"agent": adapter.id, "version": version, "path": path})
+    else:
+        typer.echo(f"{adapter.name} {version} is installed: {path}")
+
+
+@app.command()
+def remove(
+    name: Name,
+    version: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Only this one; else all versions.")
+    ] = None,
+    cache: Cache = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove an agent that `dragoman agents install` has installed."""
+    with reporting(as_json):
+        agents = _agents(data_dir, cache)
+        adapter = agents.adapter(name)
+        gone = agents.installer.remove(adapter, version)
+        if not gone:
+            raise NotFound(_not_ours(agents, adapter, version))
+    if as_json:
+        say({"agent": name, "removed": gone})
+    else:
+        typer.echo(f"{adapter.name} {', '.join(gone)} is removed.")
+
+
+def _not_ours(agents: Agents, adapter: Adapter, version: str | None) -> str:
+    wanted = f"{adapter.name} {version}" if version else adapter.name
+    found = agents.find(adapter)
+    if found is not None and found.ours:
+        there = ", ".join(agents.installer.versions(adapter))
+        return f"{wanted} is not installed; installed: {there}"
+    if found is not None:
+        return (
+            f"{wanted} was not installed by Dragoman: it is at {found.path}; remove it the way "
+            "that it came"
+        )
+    return f"{wanted} is not installed"
+
+
+def _agents(data_dir: str | None, cache: str | None) -> Agents:
+    """The agents as a daemon started here would see them."""
+    import msgspec
+
+    from dragoman.agents import adapters
+    from dragoman.runtime.agents import Agents
+
+    settings = known_settings(data_dir)
+    if cache is not None:
+        folder = str(Path(cache).expanduser().absolute())
+        settings = msgspec.structs.replace(settings, agents_dir=folder)
+    return Agents(adapters(), settings)

@@ -78,22 +78,23 @@ def _node() -> Check:
 
 
 def _agents(settings: Settings) -> Iterator[Check]:
-    from dragoman.agents import adapters
+    import asyncio
 
-    for name, adapter in adapters().items():
-        table = settings.agents.get(name)
-        command = shlex.split(table.command) if table and table.command else adapter.command
-        variable = f"DRAGOMAN_{name.upper()}_COMMAND"
-        if command and (path := shutil.which(command[0])):
-            yield Check(f"agent {name}", "ok", path)
+    from dragoman.agents import adapters
+    from dragoman.runtime.agents import Agents
+
+    agents = Agents(adapters(), settings)
+    for adapter in agents.all():
+        name = f"agent {adapter.id}"
+        if found := asyncio.run(agents.seen(adapter)):
+            yield Check(name, "ok", f"{found.version or 'version unknown'} at {found.path}")
+        elif agents.installer.can_install(adapter):
+            advice = f"dragoman agents install {adapter.id}"
+            yield Check(name, "note", "not installed", f"{advice}; a session does it by itself")
         else:
-            looked_for = command[0] if command else "nothing"
-            yield Check(
-                f"agent {name}",
-                "note",
-                f"{looked_for} not found",
-                f"install {adapter.name} to use it, or set {variable}",
-            )
+            advice = f"install {adapter.name}, or set DRAGOMAN_{adapter.id.upper()}_COMMAND"
+            yield Check(name, "note", "not installed", advice)
+    agents.stop()
 
 
 def _data_folder(folder: Path) -> Iterator[Check]:

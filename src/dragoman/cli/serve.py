@@ -22,6 +22,7 @@ def serve(
         bool | None, typer.Option("--no-token", help="Serve without a token; loopback only.")
     ] = None,
     data_dir: Annotated[str | None, typer.Option(help="Where everything is kept.")] = None,
+    agents_dir: Annotated[str | None, typer.Option(help="Where agents are installed.")] = None,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A further Host to accept, NAME[:PORT]; repeatable.")
     ] = None,
@@ -43,6 +44,7 @@ def serve(
         "token_file": token_file,
         "no_token": no_token,
         "data_dir": data_dir,
+        "agents_dir": agents_dir,
         "allow_host": allow_host,
         "cors_allow_origin": cors_allow_origin,
         "log_level": log_level,

@@ -6,7 +6,7 @@ A client, whether it waits or awaits, only carries a `Call` there and an `Answer
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -24,6 +24,7 @@ from dragoman.schema.http import (
     EventQuery,
     Health,
     Http,
+    InstallAgent,
     Message,
     PatchSession,
     Pending,
@@ -37,6 +38,9 @@ from dragoman.schema.http import (
 )
 
 Result = TypeVar("Result")
+
+INSTALL_S = 900.0
+"""Longer than an installation may take: the daemon's own word on it is worth more."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Call(Generic[Result]):
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
+    timeout_s: float | None = None
+    """How long the answer may take, where that is longer than usual."""
 
     def result(self, answer: Answer) -> Result:
         """Read the answer, or raise the error that it stands for."""
@@ -114,6 +120,12 @@ def agents() -> Call[AgentList]:
     return Call("GET", "/v1/agents", _body(AgentList))
 
 
+def install(agent: str, wanted: InstallAgent) -> Call[None]:
+    """Install an agent."""
+    path = f"/v1/agents/{_segment(agent)}/install"
+    return replace(_post(path, wanted, _nothing), timeout_s=INSTALL_S)
+
+
 def sessions(query: SessionQuery) -> Call[SessionList]:
     """List sessions, newest first."""
     return Call("GET", "/v1/sessions", _body(SessionList), params=_params(query))
@@ -131,7 +143,8 @@ def create(wish: CreateSession, session_id: str | None) -> Call[Created]:
         )
 
     path = "/v1/sessions" if session_id is None else _session(session_id)
-    return _post(path, wish, read)
+    # The agent may have to be installed first.
+    return replace(_post(path, wish, read), timeout_s=INSTALL_S)
 
 
 def get(session: str) -> Call[SessionInfo]:

@@ -26,6 +26,7 @@ from dragoman.schema.http import (
     CreateSession,
     EventQuery,
     Health,
+    InstallAgent,
     Message,
     PatchSession,
     Pending,
@@ -64,6 +65,7 @@ class Client:
         self.is_local = is_loopback(address.url)
         """The daemon is on this machine."""
         self._retry = retry or Retry()
+        self._timeout_s = timeout_s
         self._stream_timeout = httpx2.Timeout(timeout_s, read=SILENCE_S)
         self._http = httpx2.Client(
             base_url=address.url,
@@ -103,6 +105,10 @@ class Client:
     def agents(self) -> AgentList:
         """List the agents, as the daemon's machine has them."""
         return self._do(calls.agents())
+
+    def install(self, agent: str, reinstall: bool = False) -> None:
+        """Install an agent on the daemon's machine; returns when it is done."""
+        self._do(calls.install(agent, InstallAgent(reinstall=reinstall)))
 
     def sessions(
         self,
@@ -223,10 +229,14 @@ class Client:
 
     def _do(self, call: Call[Result]) -> Result:
         try:
-            response = self._http.send(self._request(call))
+            options = {} if call.timeout_s is None else {"timeout": self._patience(call.timeout_s)}
+            response = self._http.send(self._request(call, **options))
         except httpx2.RequestError as error:
             raise Unreachable(self.url, str(error) or type(error).__name__) from None
         return call.result(Answer(response.status_code, response.headers, response.content))
+
+    def _patience(self, read_s: float) -> httpx2.Timeout:
+        return httpx2.Timeout(self._timeout_s, read=max(read_s, self._timeout_s))
 
     def _request(self, call: Call[Any], **options: Any) -> httpx2.Request:
         return self._http.build_request(

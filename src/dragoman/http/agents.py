@@ -7,8 +7,9 @@ import os
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.http.answers import agent_info, answer
+from dragoman.http.answers import agent_list, answer, nothing
 from dragoman.http.daemon import daemon_of
+from dragoman.http.parse import body
 from dragoman.schema import http as schema
 
 
@@ -19,10 +20,18 @@ async def get_health(request: Request) -> Response:
 
 async def list_agents(request: Request) -> Response:
     """All agents, as this machine has them."""
-    agents = daemon_of(request.scope).agents
-    environ = dict(os.environ)
-    found = tuple(agent_info(adapter, agents, environ) for adapter in agents.all())
-    return answer(schema.AgentList(agents=found))
+    return answer(await agent_list(daemon_of(request.scope).agents, os.environ))
+
+
+async def install_agent(request: Request) -> Response:
+    """Install an agent, and answer when it is done."""
+    daemon = daemon_of(request.scope)
+    adapter = daemon.agents.adapter(request.path_params["agent"])
+    wanted = await body(
+        request, schema.InstallAgent, daemon.settings.max_body_bytes, absent=schema.InstallAgent()
+    )
+    await daemon.agents.install(adapter, reinstall=bool(wanted.reinstall))
+    return nothing()
 
 
 async def list_modes(request: Request) -> Response:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import Struct
 from starlette.responses import Response
@@ -11,6 +14,7 @@ from dragoman.runtime.agents import Agents
 from dragoman.schema.http import (
     AgentCapabilities,
     AgentInfo,
+    AgentList,
     FeatureSupport,
     SessionInfo,
     to_json,
@@ -54,16 +58,22 @@ def session_info(row: SessionRow) -> SessionInfo:
     )
 
 
-def agent_info(adapter: Adapter, agents: Agents, environ: dict[str, str]) -> AgentInfo:
-    """An agent, as this machine has it."""
-    path = agents.path(adapter)
+async def agent_list(agents: Agents, environ: Mapping[str, str]) -> AgentList:
+    """All agents, as this machine has them."""
+    infos = await asyncio.gather(*(_agent_info(each, agents, environ) for each in agents.all()))
+    return AgentList(agents=tuple(infos))
+
+
+async def _agent_info(adapter: Adapter, agents: Agents, environ: Mapping[str, str]) -> AgentInfo:
+    found = await agents.seen(adapter)
     return AgentInfo(
         id=adapter.id,
         name=adapter.name,
-        installed=path is not None,
+        installed=found is not None,
         credentials_available=not adapter.credentials
         or any(environ.get(name) for name in adapter.credentials),
-        path=path,
+        version=found.version if found else None,
+        path=found.path if found else None,
         capabilities=capabilities(adapter),
     )
 

@@ -42,9 +42,11 @@ def _spellings(wanted: type[Struct]) -> dict[str, str]:
     return names | {field.encode_name: field.encode_name for field in fields}
 
 
-async def body(request: Request, wanted: type[S], max_bytes: int) -> S:
-    """Read and decode a JSON body."""
+async def body(request: Request, wanted: type[S], max_bytes: int, *, absent: S | None = None) -> S:
+    """Read and decode a JSON body; `absent` is what none at all stands for."""
     content = await read(request, max_bytes)
+    if not content and absent is not None:
+        return absent
     if not content:
         raise InvalidRequest("a JSON body is needed", field="body")
     try:

@@ -91,6 +91,7 @@ async def _serve(settings: Settings, guard: Guard) -> None:
         with _announced(settings, port):
             await asyncio.wait((serving, stop), return_when=asyncio.FIRST_COMPLETED)
             log.info("stopping")
+            daemon.agents.stop()
             await daemon.sessions.stop()
             daemon.store.end_followers()
         heart.cancel()

@@ -1,22 +1,62 @@
-"""Agents on this machine: which there are, and how each is started."""
+"""Agents on this machine: which there are, where each is found, and how it gets here."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
 
+import msgspec
+from msgspec import Struct
+
+from dragoman import __version__
 from dragoman.adapter import Adapter
-from dragoman.errors import AgentNotInstalled, UnsupportedAgent
+from dragoman.errors import AgentNotInstalled, InstallFailed, UnsupportedAgent
+from dragoman.runtime import linux
+from dragoman.runtime.install import Installer, Progress
+from dragoman.runtime.versions import Versions, ensure_version
 from dragoman.settings import Settings
+
+log = logging.getLogger(__name__)
+PATIENCE_S = 1.0
+"""How long a person waits for a version that is only nice to know."""
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """An agent as it can be started here."""
+
+    command: tuple[str, ...]
+    """The executable and its first arguments."""
+    version: str | None = None
+    ours: bool = False
+    """It was installed by us."""
+
+    @property
+    def path(self) -> str:
+        """Where the executable is."""
+        return self.command[0]
 
 
 class Agents:
-    """The adapters, with what the settings say about each."""
+    """The adapters, with what the settings and this machine say about each."""
 
     def __init__(self, adapters: Mapping[str, Adapter], settings: Settings) -> None:
         self._adapters = adapters
         self._settings = settings
+        self._stop = Event()
+        data_dir = Path(settings.data_dir)
+        self.installer = Installer(
+            Path(settings.agents_dir or data_dir / "agents"), os.environ, stop=self._stop
+        )
+        self._versions = Versions(linux.mark_of(data_dir), self._stop)
+        self._pool = ThreadPoolExecutor(4, "install")
+        self._installing: dict[tuple[str, str, bool], asyncio.Task[None]] = {}
 
     def all(self) -> list[Adapter]:
         """Every agent we speak to."""
@@ -28,20 +68,115 @@ class Agents:
             raise UnsupportedAgent(agent, sorted(self._adapters))
         return self._adapters[agent]
 
-    def command(self, adapter: Adapter) -> tuple[str, ...]:
-        """The executable and its first arguments, as found. Raise AgentNotInstalled."""
-        command = self._command(adapter)
-        path = shutil.which(command[0])
+    def stop(self) -> None:
+        """The daemon stops: what is being installed or asked ends, and nothing else begins."""
+        self._stop.set()
+
+    # --- Finding ---
+
+    def find(self, adapter: Adapter) -> Found | None:
+        """What would be started, None if it is not there. Its version, where that costs nothing."""
+        return next(self._candidates(adapter), None)
+
+    async def seen(self, adapter: Adapter) -> Found | None:
+        """The same, with its version if it tells it soon."""
+        found = await asyncio.to_thread(self.find, adapter)
+        if found is None or found.version or not self._tells_version(adapter, found):
+            return found
+        asking = self._ask(found)
+        await asyncio.wait([asking], timeout=PATIENCE_S)
+        return msgspec.structs.replace(found, version=asking.result() if asking.done() else None)
+
+    async def ready(self, adapter: Adapter, version: str | None = None) -> Found:
+        """What to start, installed first where it must be. Raise AgentNotInstalled, InstallFailed.
+
+        A version that is asked for is the version that is given, but for an agent that is built
+        in, or whose command is set.
+        """
+        fixed = adapter.package is None or bool(self._set_command(adapter))
+        if version is None or fixed:
+            found = await self.seen(adapter)
+        else:
+            ensure_version(version)
+            found = await self._find_version(adapter, version)
+        if found is None and not fixed and self.installer.can_install(adapter):
+            await self.install(adapter, version)
+            found = await asyncio.to_thread(self._find_installed, adapter, version)
+        if found is None:
+            raise AgentNotInstalled(adapter.id, (self._set_command(adapter) or adapter.command)[0])
+        if adapter.package is None and version:
+            found = msgspec.structs.replace(found, version=version)
+        return found
+
+    def _candidates(self, adapter: Adapter) -> Iterator[Found]:
+        """Everything that could be started, the best first."""
+        if command := self._set_command(adapter):
+            if path := shutil.which(command[0]):
+                yield Found(command=(path, *command[1:]))
+            return
+        if found := self._find_installed(adapter, None):
+            yield found
+        name, *arguments = adapter.command
+        built_in = __version__ if adapter.package is None else None
+        for folder in (None, *adapter.folders):
+            places = None if folder is None else os.path.expanduser(folder)
+            if path := shutil.which(name, path=places):
+                yield Found(command=(path, *arguments), version=built_in)
+
+    def _find_installed(self, adapter: Adapter, version: str | None) -> Found | None:
+        version = version or self.installer.best(adapter)
+        path = self.installer.executable(adapter, version) if version else None
         if path is None:
-            raise AgentNotInstalled(adapter.id, command[0])
-        return (path, *command[1:])
+            return None
+        return Found(command=(str(path), *adapter.command[1:]), version=version, ours=True)
 
-    def path(self, adapter: Adapter) -> str | None:
-        """Where the executable is, None if it is not there."""
-        return shutil.which(self._command(adapter)[0])
+    async def _find_version(self, adapter: Adapter, version: str) -> Found | None:
+        """One version of an agent, if it is anywhere here."""
+        if found := await asyncio.to_thread(self._find_installed, adapter, version):
+            return found
+        for candidate in await asyncio.to_thread(list, self._candidates(adapter)):
+            if not candidate.ours and await self._ask(candidate) == version:
+                return msgspec.structs.replace(candidate, version=version)
+        return None
 
-    def _command(self, adapter: Adapter) -> tuple[str, ...]:
+    def _ask(self, found: Found) -> asyncio.Future[str | None]:
+        # Others wait for the same answer: who goes away does not take it from them.
+        return asyncio.shield(asyncio.wrap_future(self._versions.ask(found.path)))
+
+    def _tells_version(self, adapter: Adapter, found: Found) -> bool:
+        # A command of several words is somebody's own; its first word may be an interpreter.
+        return adapter.package is not None and len(found.command) == len(adapter.command)
+
+    def _set_command(self, adapter: Adapter) -> tuple[str, ...]:
         table = self._settings.agents.get(adapter.id)
-        if table is not None and table.command:
-            return tuple(shlex.split(table.command)) or adapter.command
-        return adapter.command
+        return tuple(shlex.split(table.command)) if table is not None and table.command else ()
+
+    # --- Installing ---
+
+    async def install(
+        self, adapter: Adapter, version: str | None = None, *, reinstall: bool = False
+    ) -> None:
+        """Install an agent; who asks for the same at the same time waits for the same."""
+        if adapter.package is None and self.find(adapter):
+            return  # built in
+        key = (adapter.id, version or "", reinstall)
+        if key not in self._installing:
+            task = asyncio.create_task(self._install(adapter, version, reinstall))
+            self._installing[key] = task
+            task.add_done_callback(lambda _: self._installing.pop(key, None))
+        await asyncio.shield(self._installing[key])
+
+    async def _install(self, adapter: Adapter, version: str | None, reinstall: bool) -> None:
+        def report(progress: Progress) -> None:
+            log.debug("installing %s: %s", adapter.id, progress.phase)
+
+        def work() -> Path:
+            return self.installer.install(adapter, version, reinstall=reinstall, report=report)
+
+        log.info("installing %s", adapter.id)
+        try:
+            path = await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        except InstallFailed as error:
+            error.agent = adapter.id
+            raise
+        log.info("installed %s at %s", adapter.id, path)

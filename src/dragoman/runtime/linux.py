@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import signal
 import time
@@ -63,3 +64,8 @@ def _alive(pid: int, started: int) -> bool:
         return start_time(pid) == started and state(pid) not in ("Z", "X")
     except OSError:
         return False
+
+
+def mark_of(folder: Path) -> str:
+    """The mark of everything that is started on behalf of a folder."""
+    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]

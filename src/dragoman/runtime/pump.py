@@ -168,16 +168,15 @@ class Pump:
 
     async def tell(self, prompt: Prompt) -> None:
         """Hand over a message, to a process that is started if there is none."""
-        self.mail.sent(prompt.message_id)
+        self.mail.sent(prompt.message_id, in_turn=self.in_turn)
         await self._ensure_process()
         await self.command(prompt)
 
     async def _ensure_process(self) -> None:
         if self.process is not None:
             return
-        launch = self._adapter.launch(
-            spec_of(self._row, self._state), self._agents.command(self._adapter)
-        )
+        found = await self._agents.ready(self._adapter, self._row.create.agent_version)
+        launch = self._adapter.launch(spec_of(self._row, self._state), found.command)
         process = AgentProcess(self._wake, self._mark, self._settings.max_line_bytes)
         await process.start(launch, child_environ())
         self.process = process

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import os
 import re
@@ -29,7 +28,7 @@ from dragoman.errors import (
     Unavailable,
 )
 from dragoman.runtime import linux
-from dragoman.runtime.agents import Agents
+from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.session import Session
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
@@ -71,8 +70,7 @@ class Sessions:
         self.store = store
         self._agents = agents
         self._settings = settings
-        folder = str(Path(settings.data_dir).resolve())
-        self._mark = hashlib.sha256(folder.encode()).hexdigest()[:16]
+        self._mark = linux.mark_of(Path(settings.data_dir))
         self._live: dict[str, asyncio.Task[Session]] = {}
         self._recovering: list[asyncio.Task[None]] = []
         self._stopping = False
@@ -124,7 +122,6 @@ class Sessions:
         if self._stopping:
             raise Unavailable("the daemon is stopping")
         adapter = self._agents.adapter(wanted.agent)
-        self._agents.command(adapter)
         directory = wanted.directory or str(Path.cwd())
         if not Path(directory).is_absolute():
             raise InvalidRequest("directory must be an absolute path", field="directory")
@@ -132,6 +129,7 @@ class Sessions:
         if not await asyncio.to_thread(os.path.isdir, directory):
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
         state = await self._first_state(adapter, wanted)
+        found = await self._agents.ready(adapter, wanted.agent_version)
         now = now_ms()
         row = SessionRow(
             session_id=session_id,
@@ -142,7 +140,7 @@ class Sessions:
             created_at=now,
             updated_at=now,
         )
-        await self.store.create(row, [Draft(SessionStarted(metadata=_metadata(row)))])
+        await self.store.create(row, [Draft(SessionStarted(metadata=_metadata(row, found)))])
         return row
 
     async def _first_state(self, adapter: Adapter, wanted: CreateSession) -> SessionState:
@@ -352,11 +350,11 @@ def _known(adapter: Adapter, field: str, value: str, known: list[str]) -> None:
         raise ModeNotSupported(adapter.id, field, value, known)
 
 
-def _metadata(row: SessionRow) -> dict[str, object]:
+def _metadata(row: SessionRow, found: Found) -> dict[str, object]:
     create, state = row.create, row.state
     return {
         "agent": create.agent,
-        "agentVersion": create.agent_version,
+        "agentVersion": found.version or create.agent_version,
         "agentMode": state.agent_mode,
         "permissionMode": state.permission_mode,
         "model": state.model,

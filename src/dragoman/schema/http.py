@@ -119,6 +119,13 @@ class AgentList(Http, frozen=True, kw_only=True):
     agents: tuple[AgentInfo, ...]
 
 
+class InstallAgent(Http, frozen=True, kw_only=True):
+    """How to install an agent; the body may be left out."""
+
+    reinstall: bool | None = None
+    """Fetch it anew, also where it is installed already."""
+
+
 class ModeInfo(Http, frozen=True, kw_only=True):
     """One of an agent's modes."""
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.cli import agents, doctor, events, reply, send, serve, sessions
+from dragoman.cli import agents, doctor, events, record, reply, send, serve, sessions, testing
 
 HINT = """\
 New here? Start the daemon:         dragoman serve
@@ -32,8 +32,11 @@ app.command("reply")(reply.reply)
 app.command("interrupt")(sessions.interrupt)
 app.command("terminate")(sessions.terminate)
 app.command("rm")(sessions.rm)
-app.command("agents")(agents.agents)
+app.add_typer(agents.app, name="agents")
 app.command("doctor")(doctor.doctor)
+app.add_typer(testing.app, name="testing")
+app.command("record")(record.record)
+app.command("replay", context_settings=record.AS_GIVEN)(record.replay)
 
 
 def _print_version(wanted: bool) -> None:

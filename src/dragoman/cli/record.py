@@ -1,0 +1,75 @@
+"""`dragoman record` and `dragoman replay`: an agent's words on file, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AS_GIVEN = {
+    "ignore_unknown_options": True,
+    "allow_extra_args": True,
+    "allow_interspersed_args": False,
+}
+"""What stands after the last argument of ours belongs to an agent, flags too."""
+
+
+def record(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(help="The agent and its arguments, after --.", metavar="COMMAND..."),
+    ] = None,
+    out: Annotated[
+        str, typer.Option(help="The file to add to; a folder gets a file for each process.")
+    ] = "recording.jsonl",
+    agent: Annotated[
+        str | None, typer.Option(help="The agent's id; else the name of its executable.")
+    ] = None,
+    scrub: Annotated[
+        bool, typer.Option(help="At the end, remove paths, secrets and long prose.")
+    ] = True,
+    http: Annotated[
+        str | None, typer.Option(help="Record an agent that speaks HTTP at this URL.")
+    ] = None,
+    listen: Annotated[
+        int, typer.Option(help="With --http: the port to stand in at; 0 takes a free one.")
+    ] = 0,
+) -> None:
+    """Run an agent, pass everything on, and write down what it hears and says."""
+    if bool(command) == bool(http):
+        raise typer.BadParameter("give a command after --, or --http URL")
+    if http:
+        from dragoman.testing.record_http import serve
+
+        serve(http, listen, Path(out), agent=agent, scrubbed=scrub)
+        return
+    from dragoman.testing.leave import leave
+    from dragoman.testing.record import Recorder, finish
+
+    try:
+        recorder = Recorder(command or [], Path(out), agent=agent)
+    except OSError as error:
+        typer.echo(f"dragoman record: {error}", err=True)
+        raise typer.Exit(127) from None
+    ending = recorder.run()
+    problem = finish(recorder.tape, scrubbed=scrub)
+    if problem is not None:
+        typer.echo(f"dragoman record: {recorder.tape.path}: {problem}", err=True)
+    leave(ending)
+
+
+def replay(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="The recording; what follows it is ignored.")],
+    state: Annotated[
+        str | None,
+        typer.Option(help="Counts the starts: each plays the next process of the recording."),
+    ] = None,
+    timing: Annotated[bool, typer.Option("--timing", help="Take the time that it took.")] = False,
+) -> None:
+    """Stand in for an agent: play a recording back, waiting for the inputs it holds."""
+    from dragoman.testing.leave import leave
+    from dragoman.testing.replay import main
+
+    leave(main(Path(file), context.args, state=Path(state) if state else None, timing=timing))

@@ -1,0 +1,102 @@
+"""Nothing vanishes: each native message is the raw of some event, or known noise. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.adapter import Adapter, Noise
+from dragoman.wire.raw import as_json
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """How many native messages are shown, are noise, or are lost."""
+
+    shown: int
+    noise: int
+    vanished: int
+
+    def __str__(self) -> str:
+        """The share as a person reads it."""
+        total = max(1, self.shown + self.noise + self.vanished)
+        percent = 100 * self.shown / total
+        return f"{self.shown} shown ({percent:.0f}%), {self.noise} noise, {self.vanished} vanished"
+
+
+def native_value(line: bytes) -> Any:
+    """What stands under `raw` of an event that this message caused."""
+    raw = as_json(line)
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return Raw(raw)
+
+
+def is_noise(adapter: Adapter, line: bytes) -> bool:
+    """Whether the adapter lists such messages as noise."""
+    value = native_value(line)
+    return any(_matches(noise, value) for noise in adapter.noise)
+
+
+def _matches(noise: Noise, value: Any) -> bool:
+    return all(_is(_at(value, path), wanted) for path, wanted in noise.where.items())
+
+
+_ABSENT = object()
+
+
+def _at(value: Any, path: str) -> Any:
+    for step in path.split("."):
+        if isinstance(value, Mapping) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return _ABSENT
+    return value
+
+
+def _is(found: Any, wanted: Any) -> bool:
+    # To Python, True is 1.
+    return found is not _ABSENT and type(found) is type(wanted) and bool(found == wanted)
+
+
+def count(adapter: Adapter, lines: Sequence[bytes], is_shown: Callable[[int], bool]) -> Share:
+    """Count what became of each line; `is_shown` is asked by its index."""
+    hidden = [line for at, line in enumerate(lines) if not is_shown(at)]
+    noise = sum(is_noise(adapter, line) for line in hidden)
+    return Share(shown=len(lines) - len(hidden), noise=noise, vanished=len(hidden) - noise)
+
+
+# --- For events as the API gives them, with include_raw ---
+
+
+def vanished_in(
+    adapter: Adapter, events: Iterable[Mapping[str, Any]], lines: Iterable[bytes]
+) -> list[bytes]:
+    """Which of these native messages is neither the raw of one of these events nor noise."""
+    raws = _raws(events)
+    return [line for line in lines if _key(line) not in raws and not is_noise(adapter, line)]
+
+
+def share_in(
+    adapter: Adapter, events: Iterable[Mapping[str, Any]], lines: Sequence[bytes]
+) -> Share:
+    """How much of these native messages is shown in these events."""
+    raws = _raws(events)
+    return count(adapter, lines, lambda at: _key(lines[at]) in raws)
+
+
+def _raws(events: Iterable[Mapping[str, Any]]) -> set[bytes]:
+    return {_canonical(event["raw"]) for event in events if event["raw"] is not None}
+
+
+def _key(line: bytes) -> bytes:
+    return _canonical(native_value(line))
+
+
+def _canonical(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")

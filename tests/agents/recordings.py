@@ -1,0 +1,136 @@
+"""Recordings of agents, and what must come of them. `--write` makes the expected events anew.
+
+A case is a folder `tests/agents/<id>/<case>/` with `transcript.jsonl` and, beside it,
+`events.jsonl`: what comes of it, with the number of the native line that caused each event as its
+raw. An empty file `unparsed` says that the case is about what cannot be understood.
+
+`DRAGOMAN_TRANSCRIPTS=<id>=<folder>` names a folder of further transcripts, without events; several
+are separated by `:`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.adapter import Adapter, Spec
+from dragoman.agents import adapters
+from dragoman.schema.events import encode
+from dragoman.testing.play import Played, play, share, spec_of
+from dragoman.testing.transcript import Meta, Transcript, load
+
+HERE = Path(__file__).parent
+VARIABLE = "DRAGOMAN_TRANSCRIPTS"
+
+
+class Case(Struct, frozen=True):
+    """A recording of an agent."""
+
+    agent: str
+    name: str
+    path: Path
+    golden: Path | None
+    """The expected events; None: only the rules are checked."""
+    may_be_unparsed: bool = False
+
+    def __str__(self) -> str:
+        """Its name in a test's id."""
+        return f"{self.agent}-{self.name}"
+
+    @property
+    def adapter(self) -> Adapter:
+        """The agent's adapter."""
+        return adapters()[self.agent]
+
+    def transcript(self) -> Transcript:
+        """What was recorded."""
+        transcript = load(self.path.read_bytes())
+        amended = getattr(_said(self.agent), "amended", None)
+        return transcript if amended is None else cast(Transcript, amended(transcript))
+
+    def play(self, transcript: Transcript | None = None) -> Played:
+        """What comes of it, or of what became of it."""
+        transcript = self.transcript() if transcript is None else transcript
+        said = _said(self.agent)
+        meta = transcript[0].meta if transcript else Meta()
+        spec = getattr(said, "spec_of", _plain_spec)(self.adapter, meta)
+        return play(self.adapter, transcript, said.command_of, spec)
+
+
+def _plain_spec(adapter: Adapter, meta: Meta) -> Spec:
+    return spec_of(adapter, meta)
+
+
+@cache
+def _said(agent: str) -> Any:
+    """`said.py` of an agent: `command_of(line)`.
+
+    Where it has them: `spec_of(adapter, meta)`, how the session was created, and
+    `amended(transcript)`, what another driver than ours left out.
+    """
+    return importlib.import_module(f"tests.agents.{agent}.said")
+
+
+def cases() -> list[Case]:
+    """Every recording of every agent."""
+    return [*_committed(), *_further(os.environ.get(VARIABLE, ""))]
+
+
+def _committed() -> Iterator[Case]:
+    for path in sorted(HERE.glob("*/*/transcript.jsonl")):
+        folder = path.parent
+        yield Case(
+            folder.parent.name,
+            folder.name,
+            path,
+            folder / "events.jsonl",
+            (folder / "unparsed").exists(),
+        )
+
+
+def _further(folders: str) -> Iterator[Case]:
+    for each in filter(None, folders.split(":")):
+        agent, _, folder = each.partition("=")
+        for path in sorted(Path(folder).glob("*.jsonl")):
+            if is_transcript(path):
+                yield Case(agent, path.stem, path, None)
+
+
+def is_transcript(path: Path) -> bool:
+    """A folder may hold other files of JSON lines."""
+    with path.open("rb") as file:
+        return b'"dir"' in file.readline(1 << 16)
+
+
+def events_of(played: Played) -> bytes:
+    """The events as they are committed: raw is the number of the line that caused it, from 1."""
+    lines = []
+    for event, cause in zip(played.events, played.causes, strict=True):
+        number = None if cause is None else cause + 1
+        lines.append(encode(msgspec.structs.replace(event, raw=number)) + b"\n")
+    return b"".join(lines)
+
+
+def main() -> None:
+    """Show what becomes of every recording; with `--write`, take it for what is expected."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the expected events")
+    write = parser.parse_args().write
+    for case in cases():
+        played = case.play()
+        sys.stdout.write(f"{case}: {share(case.adapter, played)}\n")
+        if write and case.golden is not None:
+            case.golden.write_bytes(events_of(played))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Every recording of every agent, played into its adapter: the same tests for all of them."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pytest
+
+from dragoman.schema.events import Event
+from dragoman.testing.conformance import Violation, check
+from dragoman.testing.play import share, vanished
+from dragoman.testing.transcript import Entry, Line, Run, Transcript
+from tests.agents.recordings import Case, cases, events_of
+
+CASES = cases()
+GOLDEN = [case for case in CASES if case.golden is not None]
+MISHAPS_OF_A_KIND = 12
+
+
+def violations(events: tuple[Event, ...]) -> list[Violation]:
+    """What is wrong, but for what was not understood."""
+    found = check(events, strict=True)
+    return [violation for violation in found if violation.rule != "everything_parsed"]
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=str)
+def test_a_recording_becomes_the_expected_events(case: Case) -> None:
+    assert case.golden is not None
+    assert case.golden.exists(), "run `make goldens`, and read what it wrote"
+    assert events_of(case.play()).splitlines() == case.golden.read_bytes().splitlines()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_recording_conforms(case: Case) -> None:
+    assert violations(case.play().events) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_recording_is_understood(case: Case) -> None:
+    unparsed = [event.data for event in case.play().events if event.type == "agent.unparsed"]
+    assert bool(unparsed) == case.may_be_unparsed, unparsed
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_nothing_vanishes(case: Case) -> None:
+    played = case.play()
+    sys.stdout.write(f"{case}: {share(case.adapter, played)}\n")
+    assert vanished(case.adapter, played) == []
+
+
+# --- Mishaps ---
+
+Entries = list[Entry]
+
+
+def lose(entries: Entries, at: int, following: int) -> None:
+    del entries[at]
+
+
+def double(entries: Entries, at: int, following: int) -> None:
+    entries.insert(at, entries[at])
+
+
+def swap(entries: Entries, at: int, following: int) -> None:
+    entries[at], entries[following] = entries[following], entries[at]
+
+
+Mishap = Callable[[Entries, int, int], None]
+
+
+def harmed(transcript: Transcript, mishap: Mishap, seed: str) -> Iterator[tuple[int, Transcript]]:
+    """The recording with one mishap, at each of a few lines of the agent."""
+    for number, run in enumerate(transcript):
+        said = [
+            at
+            for at, entry in enumerate(run.entries)
+            if isinstance(entry, Line) and entry.dir == "out"
+        ]
+        pairs = list(zip(said, [*said[1:], *said[-1:]], strict=True))
+        chance = random.Random(f"{seed} {number}")
+        for at, following in chance.sample(pairs, min(len(pairs), MISHAPS_OF_A_KIND)):
+            entries = list(run.entries)
+            mishap(entries, at, following)
+            changed: Run = msgspec.structs.replace(run, entries=tuple(entries))
+            yield at, (*transcript[:number], changed, *transcript[number + 1 :])
+
+
+@pytest.mark.parametrize("mishap", [lose, double, swap])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_mishap_breaks_no_rule(case: Case, mishap: Mishap) -> None:
+    for at, transcript in harmed(case.transcript(), mishap, str(case)):
+        assert violations(case.play(transcript).events) == [], f"{mishap.__name__} {at}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -23,6 +24,9 @@ from dragoman.schema import http as schema
 from dragoman.schema.export import Media, Operation
 from dragoman.settings import Settings
 from dragoman.testing.mock_prompts import COUNTED, PLAIN
+from dragoman.testing.model import HttpError, Step, StreamError, When
+from dragoman.testing.model import Usage as ScriptUsage
+from dragoman.testing.model.script import BLOCKS
 from tests.case_titles import TITLES, covered
 from tests.type_names import docs_of, type_name
 
@@ -110,6 +114,32 @@ def terms() -> str:
     names = dict.fromkeys(term for agent in known for term in agent.terms)
     rows = ([f"`{term}`", *(agent.terms.get(term, "") for agent in known)] for term in names)
     return table(["Universal term", *(agent.name for agent in known)], rows)
+
+
+def capabilities(agent: str) -> str:
+    """What one agent has, and what of it appears in the stream."""
+    known = adapters()[agent]
+    names = {**FEATURES, **MORE_FEATURES}
+    rows = [[label, *_support(known, feature)] for label, feature in names.items()]
+    return table(["Feature", "The agent has it", "In the stream"], rows)
+
+
+def _support(agent: Adapter, feature: Feature) -> list[str]:
+    declared = (agent.capabilities.native, agent.capabilities.shown)
+    return ["yes" if feature in features else "no" for features in declared]
+
+
+def noise(agent: str) -> str:
+    """The native messages of one agent that leave no event, and why."""
+    rows = [
+        [", ".join(f"`{path}` = `{_word(value)}`" for path, value in each.where.items()), each.why]
+        for each in adapters()[agent].noise
+    ]
+    return table(["Messages", "Why they leave no event"], rows)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) and value else json.dumps(value)
 
 
 def prompts() -> str:
@@ -274,13 +304,24 @@ def command_group() -> Any:
 
 
 def command(name: str) -> Any:
-    """One of its commands."""
-    return command_group().commands[name]
+    """One of its commands, `group command` where it is in a group."""
+    found = command_group()
+    for word in name.split():
+        found = found.commands[word]
+    return found
 
 
 def command_names() -> list[str]:
-    """The commands that people see."""
-    return [name for name, found in command_group().commands.items() if not found.hidden]
+    """The commands that people see, those of a group under its name."""
+    return [name for name in _command_names(command_group()) if not command(name).hidden]
+
+
+def _command_names(group: Any, before: str = "") -> Iterator[str]:
+    for name, found in group.commands.items():
+        if hasattr(found, "commands"):
+            yield from _command_names(found, f"{before}{name} ")
+        else:
+            yield f"{before}{name}"
 
 
 def commands() -> str:
@@ -312,10 +353,30 @@ def _spellings(parameter: Any) -> list[str]:
 def _value(name: str, parameter: Any) -> str:
     if getattr(parameter, "is_flag", False):
         return ""
-    callbacks = {found.name: found.callback for found in app.registered_commands}
-    # Any, because Typer does not say that a command it was given has a function.
-    function: Any = callbacks[name]
+    function = inspect.unwrap(command(name).callback)
     return type_name(get_type_hints(function)[parameter.name])
+
+
+# --- Scripts of the model ---
+
+
+def script_keys(struct: type[Struct]) -> str:
+    """The keys of a part of a script."""
+    docs = docs_of(struct)
+    rows = []
+    for field in msgspec.structs.fields(struct):
+        default = field.default if isinstance(field.default, str | int | float) else ""
+        needed = "required" if field.required else f"`{default}`" if default != "" else ""
+        rows.append([f"`{field.name}`", type_name(field.type), needed, docs[field.name]])
+    return table(["Key", "Value", "Default", "Meaning"], rows)
+
+
+def script_blocks() -> str:
+    """Every kind of block with its keys."""
+    return "\n".join(
+        f"### A block with `{kind}`\n\n{struct.__doc__}\n\n{script_keys(struct)}"
+        for kind, struct in BLOCKS.items()
+    )
 
 
 # --- Cases, examples, documents ---
@@ -335,7 +396,7 @@ def cases() -> str:
 
 def example(name: str) -> str:
     """An example, as it is in its file."""
-    language = {"py": "python", "mjs": "js"}[name.rpartition(".")[2]]
+    language = {"py": "python", "mjs": "js", "yaml": "yaml"}[name.rpartition(".")[2]]
     return f"```{language}\n{(ROOT / 'examples' / name).read_text()}```\n"
 
 
@@ -352,13 +413,20 @@ REGIONS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "commands": commands,
     "cases": cases,
+    "script-step": lambda: script_keys(Step),
+    "script-blocks": script_blocks,
+    "script-when": lambda: script_keys(When),
+    "script-usage": lambda: script_keys(ScriptUsage),
+    "script-error": lambda: script_keys(HttpError),
+    "script-stream-error": lambda: script_keys(StreamError),
 }
 
 
 def region(name: str) -> str:
-    """The text of a region; `examples/<file>` is that file."""
-    if name.startswith("examples/"):
-        return example(name.removeprefix("examples/"))
+    """The text of a region; `examples/<file>` is that file, `noise/<agent>` that agent's."""
+    kind, _, about = name.partition("/")
+    if about:
+        return {"examples": example, "capabilities": capabilities, "noise": noise}[kind](about)
     return REGIONS[name]()
 
 

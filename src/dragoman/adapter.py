@@ -37,7 +37,8 @@ class Spec(Struct, frozen=True, kw_only=True):
     agent_version: str | None = None
     env: dict[str, str] = {}
     mcp: dict[str, Any] = {}
-    skills: dict[str, Any] = {}
+    skills: tuple[str, ...] = ()
+    """Folders that hold the session's skills, each `skills/NAME/SKILL.md`."""
     native_session_id: str | None = None
     fork: bool = False
     fresh_id: str = ""

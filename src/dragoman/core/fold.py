@@ -126,7 +126,7 @@ def add(one: Usage, other: Usage) -> Usage:
         cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
         output_tokens=one.output_tokens + other.output_tokens,
         reasoning_tokens=one.reasoning_tokens + other.reasoning_tokens,
-        cost_usd=sum(costs) if costs else UNSET,
+        cost_usd=round(sum(costs), 9) if costs else UNSET,
         cost_source=UNSET if not sources else sources.pop() if len(sources) == 1 else "estimated",
         models=models or UNSET,
     )
@@ -140,5 +140,5 @@ def _add_model(one: ModelUsage, other: ModelUsage) -> ModelUsage:
         cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
         output_tokens=one.output_tokens + other.output_tokens,
         reasoning_tokens=one.reasoning_tokens + other.reasoning_tokens,
-        cost_usd=sum(costs) if costs else None,
+        cost_usd=round(sum(costs), 9) if costs else None,
     )

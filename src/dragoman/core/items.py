@@ -293,8 +293,12 @@ class Items:
 
     def turn_over(self) -> None:
         """Forget the keys of the turn before the one that ends: memory stays bounded."""
+        known = {**self._older_ids, **self._ids}
         self._older_ids, self._older_call_ids = self._ids, self._call_ids
-        self._ids = {key: item.id for key, item in self.open.items()}
+        # A subagent that runs on names the call that started it, however old that is.
+        parents = {item.parent_id for item in self.open.values()}
+        self._ids = {key: item_id for key, item_id in known.items() if item_id in parents}
+        self._ids.update((key, item.id) for key, item in self.open.items())
         self._call_ids = set(self.calls)
         self._call_ids.update(shape.call_id_of(item.parts) for item in self.open.values())
 

@@ -16,7 +16,8 @@ class Mailbox:
         self._store = store
         self._session_id = session_id
         self._waiting: list[MessageRow] = []
-        self._on_way: set[str] = set()
+        self._on_way: dict[str, bool] = {}
+        """What was sent, and whether it was sent into a running turn."""
         self._announced: tuple[str, ...] = ()
 
     @property
@@ -33,13 +34,13 @@ class Mailbox:
         """The first that was not sent."""
         return next((row for row in self._waiting if row.message_id not in self._on_way), None)
 
-    def sent(self, message_id: str) -> None:
+    def sent(self, message_id: str, *, in_turn: bool) -> None:
         """It is on its way."""
-        self._on_way.add(message_id)
+        self._on_way[message_id] = in_turn
 
     def delivered(self, message_id: str) -> None:
         """The agent has it."""
-        self._on_way.discard(message_id)
+        self._on_way.pop(message_id, None)
         self._waiting = [row for row in self._waiting if row.message_id != message_id]
 
     def is_on_way(self, message_id: str) -> bool:
@@ -54,12 +55,12 @@ class Mailbox:
 
     def clear(self) -> None:
         """Nothing will be delivered any more."""
-        self._waiting, self._on_way = [], set()
+        self._waiting, self._on_way = [], {}
 
-    def news(self, *, in_turn: bool) -> QueueUpdated | None:
+    def news(self) -> QueueUpdated | None:
         """What people should see waiting, where it is not what they saw last."""
         # What is sent while nothing runs is as good as delivered; in a turn it may wait for long.
-        shown = [row for row in self._waiting if in_turn or row.message_id not in self._on_way]
+        shown = [row for row in self._waiting if self._on_way.get(row.message_id, True)]
         ids = tuple(row.message_id for row in shown)
         if ids == self._announced:
             return None

@@ -179,7 +179,7 @@ class Session:
         """Show the queue whenever it is not what was shown last."""
         if self._normalizer.ended:
             return
-        news = self._mail.news(in_turn=self._pump.in_turn)
+        news = self._mail.news()
         if news is not None:
             await self._pump.note(news)
             await self._pump.journal.settle()

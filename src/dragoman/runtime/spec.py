@@ -31,7 +31,6 @@ def spec_of(row: SessionRow, state: SessionState) -> Spec:
         agent_version=create.agent_version,
         env=create.env or {},
         mcp=_plain(create.mcp),
-        skills=_plain(create.skills),
         native_session_id=state.native_session_id,
         # Once the agent confirmed an id of its own, the fork has happened.
         fork=bool(create.resume and create.resume.fork and not state.confirmed),

@@ -27,6 +27,8 @@ class Prompt(Struct, frozen=True, kw_only=True):
     message_id: str
     text: str
     attachments: tuple[Attachment, ...] = ()
+    images: dict[str, bytes] = {}
+    """The bytes of the attached images, by their paths."""
 
 
 class Interrupt(Struct, frozen=True):

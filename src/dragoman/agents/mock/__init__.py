@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from dragoman.adapter import Adapter, Capabilities, Feature
+from dragoman.adapter import Adapter, Capabilities, Feature, Noise
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.agents.mock.launch import COMMAND, launch
 from dragoman.schema.http import ModeInfo, ModelInfo
@@ -29,6 +29,20 @@ ADAPTER = Adapter(
         ModelInfo(id="mock-large", name="Mock Large", variants=_VARIANTS, default_variant="medium"),
     ),
     default_model="mock",
+    noise=(
+        Noise(
+            where={"type": "hello"},
+            why="its session is the native_session_id of every event after it",
+        ),
+        Noise(
+            where={"type": "turn_started"},
+            why="the turn began when its prompt was delivered; its number is on turn.ended",
+        ),
+        *(
+            Noise(where={"type": type, "text": ""}, why="an empty piece adds nothing")
+            for type in ("text_delta", "reasoning_delta", "arguments_delta", "tool_output")
+        ),
+    ),
     launch=launch,
     converter=MockConverter,
     terms={

@@ -1,0 +1,153 @@
+"""What Claude Code asks of people: permissions, questions, and leave to carry out a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from dragoman.adapter import AskPermission, AskQuestion
+from dragoman.agents.claude import native
+from dragoman.agents.claude.results import WRITES, diff
+from dragoman.agents.claude.rules import native_rules, rule_name
+from dragoman.agents.claude.tasks import Owner
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion
+from dragoman.schema.events import Question, QuestionOption
+
+APPROVE, REFINE = "Approve", "Keep planning"
+DECLINED = "The user does not want this; ask what to do instead."
+NO_PLAN = "The agent wants to leave plan mode. It has written no plan."
+
+
+class Ask(Struct, frozen=True):
+    """A request that waits, as the answer needs it."""
+
+    tool: str
+    input: Any
+    suggestions: tuple[Any, ...]
+
+
+def ask_of(wanted: native.Wanted) -> Ask:
+    """What is asked."""
+    return Ask(wanted.tool_name, wanted.input, wanted.permission_suggestions or ())
+
+
+def question(key: str, wanted: native.Wanted, owner: Owner) -> AskQuestion | None:
+    """The question that a tool is; None: it is no question."""
+    metadata = {"call_id": wanted.tool_use_id, "subagent_id": owner.subagent}
+    about = {name: value for name, value in metadata.items() if value is not None}
+    asked = wanted.input if isinstance(wanted.input, dict) else {}
+    if wanted.tool_name == "AskUserQuestion":
+        questions = tuple(_question(each) for each in _list(asked.get("questions")))
+        return AskQuestion(key=key, questions=questions, metadata=about, loose=owner.loose)
+    if wanted.tool_name == "ExitPlanMode":
+        plan = asked.get("plan")
+        asking = Question(
+            header="Plan",
+            prompt=plan if isinstance(plan, str) and plan.strip() else NO_PLAN,
+            options=(QuestionOption(label=APPROVE), QuestionOption(label=REFINE)),
+            allow_other=True,
+        )
+        # The agent asks for leave; that it is a question is our way to show it.
+        return AskQuestion(
+            key=key, questions=(asking,), metadata=about, source="daemon", loose=owner.loose
+        )
+    return None
+
+
+def _question(asked: Any) -> Question:
+    asked = asked if isinstance(asked, dict) else {"question": str(asked)}
+    header = asked.get("header")
+    return Question(
+        header=header if isinstance(header, str) else UNSET,
+        prompt=str(asked.get("question", "")),
+        options=tuple(_option(option) for option in _list(asked.get("options"))),
+        multi_select=asked.get("multiSelect") is True,
+        allow_other=True,
+    )
+
+
+def _option(option: Any) -> QuestionOption:
+    if not isinstance(option, dict):
+        return QuestionOption(label=str(option))
+    description = option.get("description")
+    return QuestionOption(
+        label=str(option.get("label", "")),
+        description=description if isinstance(description, str) else None,
+    )
+
+
+def permission(key: str, wanted: native.Wanted, owner: Owner) -> AskPermission:
+    """The permission that a tool needs."""
+    asked = wanted.input if isinstance(wanted.input, dict) else {}
+    paths = [asked.get("file_path"), asked.get("notebook_path"), wanted.blocked_path]
+    about = {
+        "input": wanted.input,
+        "call_id": wanted.tool_use_id,
+        "permission": wanted.display_name,
+        "command": asked.get("command"),
+        "paths": [path for path in dict.fromkeys(paths) if isinstance(path, str)] or None,
+        "diff": _preview(wanted.tool_name, asked),
+        "description": wanted.description,
+        "agent_reason": wanted.decision_reason or wanted.decision_reason_type,
+        "subagent_id": owner.subagent,
+    }
+    return AskPermission(
+        key=key,
+        action=wanted.tool_name,
+        metadata={name: value for name, value in about.items() if value is not None},
+        item=wanted.tool_use_id,
+        rule=rule_name(native_rules(wanted.tool_name, wanted.permission_suggestions or ())),
+        edits_files=wanted.tool_name in WRITES,
+        loose=owner.loose,
+    )
+
+
+def _preview(tool: str, asked: dict[str, Any]) -> str | None:
+    """A change that is asked for: what will be replaced is known, where it stands is not."""
+    path = asked.get("file_path")
+    if not isinstance(path, str):
+        return None
+    if tool == "Write" and isinstance(asked.get("content"), str):
+        return diff(path, None, asked["content"])
+    old, new = asked.get("old_string"), asked.get("new_string")
+    if isinstance(old, str) and isinstance(new, str):
+        return diff(path, old, new)
+    return None
+
+
+def permission_answer(ask: Ask, answer: AnswerPermission) -> dict[str, Any]:
+    """What Claude Code wants to hear."""
+    if answer.reply == "reject":
+        return {"behavior": "deny", "message": answer.message or DECLINED}
+    given: dict[str, Any] = {
+        "behavior": "allow",
+        "updatedInput": ask.input if answer.updated_input is None else answer.updated_input,
+    }
+    if answer.reply == "always":
+        # Never the suggestions themselves: they flip the mode and write into the workspace.
+        rules = native_rules(ask.tool, ask.suggestions)
+        given["updatedPermissions"] = [
+            {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
+        ]
+    return given
+
+
+def question_answer(ask: Ask, answer: AnswerQuestion) -> dict[str, Any]:
+    """What Claude Code wants to hear: answers by the text of their question."""
+    if answer.answers is None:
+        return {"behavior": "deny", "message": DECLINED}
+    asked = ask.input if isinstance(ask.input, dict) else {}
+    if ask.tool == "ExitPlanMode":
+        said = ", ".join(label for given in answer.answers for label in given)
+        if said == APPROVE:
+            return {"behavior": "allow", "updatedInput": asked}
+        return {"behavior": "deny", "message": said or REFINE}
+    questions = [_question(each).prompt for each in _list(asked.get("questions"))]
+    pairs = zip(questions, answer.answers, strict=False)
+    answers = {prompt: ", ".join(given) for prompt, given in pairs}
+    return {"behavior": "allow", "updatedInput": {**asked, "answers": answers}}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

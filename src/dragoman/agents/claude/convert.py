@@ -1,0 +1,374 @@
+"""Claude Code's dialect: stream-json both ways, with the permission protocol on the same pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.adapter import (
+    BeginTurn,
+    Bind,
+    Delivered,
+    Echo,
+    EndSession,
+    EndTurn,
+    Exit,
+    Resolve,
+    Send,
+    Spec,
+    Step,
+    Unparsed,
+    Update,
+    Withdraw,
+)
+from dragoman.agents.claude import asks, model, native, system
+from dragoman.agents.claude.launch import attached, native_mode, our_mode
+from dragoman.agents.claude.messages import Messages
+from dragoman.agents.claude.notices import Notices
+from dragoman.agents.claude.results import Given, content_of, result_steps, text_of
+from dragoman.agents.claude.sent import Sent
+from dragoman.agents.claude.tasks import Tasks
+from dragoman.agents.claude.turns import Meter, api_error, context_of, end_of, failure_of
+from dragoman.schema.commands import (
+    AnswerPermission,
+    AnswerQuestion,
+    Command,
+    Configure,
+    Interrupt,
+    Prompt,
+)
+from dragoman.schema.events import SessionUpdated
+
+SYNTHETIC = "<synthetic>"
+"""The model of what Claude Code says itself."""
+
+
+class ClaudeConverter:
+    """Speaks to one Claude Code process after another, for one session."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._directory = spec.directory
+        self._bypass = spec.permission_mode == "bypass"
+        """The process was started to ask nobody."""
+        self._policy_bypass = False
+        """It was not, and our own policy says yes to everything instead."""
+        self._model = spec.model
+        self._tasks = Tasks()
+        self._messages = Messages(spec.directory)
+        self._notices = Notices()
+        self._meter = Meter()
+        self._asks: dict[str, asks.Ask] = {}
+        self._sent = Sent()
+        self._wanted: dict[str, Configure] = {}
+        self._requests = 0
+        self._native: str | None = None
+        self._in_turn = False
+        self._interrupting = False
+        self._said_why = False
+        self._last_tokens: model.Tokens | None = None
+
+    # --- To the agent ---
+
+    def command(self, command: Command) -> Iterator[Step]:
+        """Translate what a person says."""
+        match command:
+            case Prompt():
+                yield self._prompt(command)
+            case Interrupt():
+                self._interrupting = True
+                yield self._request(subtype="interrupt")
+            case AnswerPermission(key=key) | AnswerQuestion(key=key):
+                yield self._answer(key, command)
+                yield Resolve(command=command)
+            case Configure():
+                yield from self._configure(command)
+            case _:
+                assert_never(command)
+
+    def _prompt(self, prompt: Prompt) -> Send:
+        return _line(
+            type="user",
+            message={"role": "user", "content": attached(prompt)},
+            parent_tool_use_id=None,
+            session_id="",
+            uuid=self._sent.add(prompt.message_id),
+        )
+
+    def _request(self, **request: Any) -> Send:
+        self._requests += 1
+        return _line(
+            type="control_request", request_id=f"dragoman_{self._requests}", request=request
+        )
+
+    def _answer(self, key: str, answer: AnswerPermission | AnswerQuestion) -> Send:
+        ask = self._asks.pop(key, asks.Ask("", None, ()))
+        if isinstance(answer, AnswerPermission):
+            response = asks.permission_answer(ask, answer)
+        else:
+            response = asks.question_answer(ask, answer)
+        return _respond(key, response)
+
+    def _configure(self, wanted: Configure) -> Iterator[Step]:
+        """Ask for each change; one that is refused is an error, and is taken back."""
+        changes: list[tuple[dict[str, Any], Configure]] = []
+        if wanted.model is not None:
+            changes.append(
+                ({"subtype": "set_model", "model": wanted.model}, Configure(model=self._model))
+            )
+            self._model = wanted.model
+        if wanted.variant is not None:
+            settings = {"effortLevel": wanted.variant}
+            changes.append(({"subtype": "apply_flag_settings", "settings": settings}, Configure()))
+        mode = native_mode(wanted.mode, wanted.permission_mode)
+        if mode is not None:
+            self._policy_bypass = mode == "bypassPermissions" and not self._bypass
+            if not self._policy_bypass:
+                changes.append(({"subtype": "set_permission_mode", "mode": mode}, Configure()))
+        for request, before in changes:
+            yield self._request(**request)
+            self._wanted[f"dragoman_{self._requests}"] = before
+        given = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value}
+        yield Update(body=SessionUpdated(**given))
+
+    def steers(self) -> bool:
+        """Whether a tool runs: what is sent then joins the turn after it."""
+        return self._in_turn and any(call.main for call in self._messages.calls.values())
+
+    # --- From the agent ---
+
+    def receive(self, message: bytes) -> Iterator[Step]:
+        """Translate what the agent says. Raise only msgspec errors, and only before a step."""
+        line = native.decode(message)
+        match line:
+            case native.StreamEvent():
+                yield from self._stream(line)
+            case native.Assistant():
+                yield from self._assistant(line)
+            case native.User():
+                yield from self._user(line)
+            case native.System(subtype=subtype):
+                yield from self._system(system.decode(message, subtype), subtype)
+            case native.Result():
+                yield from self._result(line)
+            case native.ControlRequest():
+                yield from self._asked(line)
+            case native.ControlCancel(request_id=key):
+                self._asks.pop(key, None)
+                yield Withdraw(key=key, reason="interrupt" if self._interrupting else "agent")
+            case native.ControlResponse(response=answer):
+                yield from self._answered(answer)
+            case native.CommandLifecycle():
+                yield from self._lifecycle(line)
+            case native.ConversationReset(trigger=trigger):
+                self._meter.reset()
+                yield from self._notices.status("conversation.reset", trigger, opens=True)
+            case native.RateLimit(rate_limit_info=info):
+                yield Update(body=SessionUpdated(rate_limits=info))
+            case native.KeepAlive() | native.ToolProgress():
+                return
+            case native.LooseStreamEvent(event=event):
+                yield from self._notices.unknown(event)
+            case model.Unmodelled(json=found):
+                kind = found.get("type")
+                yield Unparsed(error=f"unknown message type {kind!r}", location="claude")
+            case _:
+                assert_never(line)
+
+    def _stream(self, line: native.StreamEvent) -> Iterator[Step]:
+        if isinstance(line.event, model.MessageDelta) and line.parent_tool_use_id is None:
+            self._last_tokens = line.event.usage or self._last_tokens
+        owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
+        yield from self._messages.stream(line, owner)
+
+    def _assistant(self, line: native.Assistant) -> Iterator[Step]:
+        if line.message.model == SYNTHETIC and (line.is_api_error_message or line.error):
+            self._said_why = True
+            yield api_error(line, text_of(content_of(line.message.content)))
+            return
+        owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
+        yield from self._messages.whole(line, owner)
+
+    # --- Under a person's role ---
+
+    def _user(self, line: native.User) -> Iterator[Step]:
+        content = line.message.content
+        blocks = [] if isinstance(content, str) else [model.decode_block(raw) for raw in content]
+        results = [block for block in blocks if isinstance(block, model.ToolResultBlock)]
+        for result in results:
+            yield from self._tool_result(line, result, alone=len(results) == 1)
+        if results:
+            return
+        text = text_of(content_of(content))
+        message_id = self._sent.message(line.uuid) if line.is_replay else None
+        if message_id is not None:
+            yield Echo(message_id=message_id, native_id=line.uuid, text=text)
+        else:
+            owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
+            yield from self._notices.said(text, line, owner)
+
+    def _tool_result(
+        self, line: native.User, block: model.ToolResultBlock, *, alone: bool
+    ) -> Iterator[Step]:
+        # A subagent that hands back has said its last; the one in the background goes on.
+        if block.tool_use_id not in self._tasks.loose_calls():
+            yield from self._messages.finish(block.tool_use_id)
+        if line.parent_tool_use_id is not None:
+            yield from self._messages.finish(line.parent_tool_use_id)
+        call = self._messages.calls.pop(block.tool_use_id, None)
+        about = [meta for meta in line.tool_result_meta or () if meta.id == block.tool_use_id]
+        yield from result_steps(
+            Given(
+                block=block,
+                call=call,
+                owner=call.owner
+                if call
+                else self._tasks.owner(line.parent_tool_use_id, line.agent_id),
+                native_id=line.uuid,
+                structured=line.tool_use_result if alone else None,
+                refused=about[0].non_execution_kind if about else None,
+                directory=self._directory,
+            )
+        )
+
+    def _lifecycle(self, line: native.CommandLifecycle) -> Iterator[Step]:
+        """What becomes of a message: taken up, or known already from before a restart."""
+        message_id = self._sent.hear(line.command_uuid)
+        if message_id is None:
+            return
+        if line.state == "started":
+            self._sent.take(line.command_uuid)
+            self._in_turn = True
+            yield Delivered(message_id=message_id, echoed=True)
+        elif line.state == "completed":
+            known_before = not self._sent.done(line.command_uuid)
+            if known_before and not self._in_turn:
+                yield from self._notices.status("already answered", message_id)
+                yield EndTurn(outcome="interrupted")
+
+    # --- The session ---
+
+    def _system(self, line: system.AnySystem, subtype: str) -> Iterator[Step]:
+        match line:
+            case system.Init():
+                yield from self._init(line)
+            case system.StatusLine(permission_mode=str(mode)):
+                yield from self._mode(mode)
+            case system.Task():
+                yield from self._task(line, subtype)
+            case system.Quiet():
+                return
+            case _:
+                yield from self._notices.system(line, subtype)
+
+    def _init(self, line: system.Init) -> Iterator[Step]:
+        self._in_turn = True
+        if line.session_id is not None and line.session_id != self._native:
+            self._native = line.session_id
+            yield Bind(line.session_id)
+        self._model = line.model or self._model
+        about = {"model": line.model, "version": line.claude_code_version}
+        yield BeginTurn(metadata={name: value for name, value in about.items() if value})
+        mode = None if self._policy_bypass else line.permission_mode
+        yield Update(
+            body=SessionUpdated(
+                model=UNSET if line.model is None else line.model,
+                permission_mode=UNSET if mode is None else our_mode(mode),
+            )
+        )
+        for message_id in self._sent.begun(line.user_message_uuids):
+            yield Delivered(message_id=message_id, echoed=True)
+        yield from self._notices.mcp(line.mcp_servers)
+
+    def _mode(self, mode: str) -> Iterator[Step]:
+        self._policy_bypass = self._policy_bypass and mode == "default"
+        shown = "bypass" if self._policy_bypass else our_mode(mode)
+        yield Update(body=SessionUpdated(permission_mode=shown))
+
+    def _task(self, task: system.Task, subtype: str) -> Iterator[Step]:
+        match subtype:
+            case "task_started":
+                yield from self._tasks.started(task)
+            case "task_progress":
+                yield from self._tasks.progressed(task)
+            case "task_updated":
+                yield from self._tasks.updated(task)
+            case _:
+                call_id = self._tasks.call_of(task.task_id)
+                if call_id is not None:
+                    yield from self._messages.finish(call_id)
+                yield from self._tasks.ended(task)
+                self._tasks.forget(task.task_id)
+
+    def _result(self, result: native.Result) -> Iterator[Step]:
+        self._in_turn = False
+        end = end_of(result, self._meter.usage(result))
+        loose = self._tasks.loose_calls()
+        yield from self._messages.turn_over(loose, completed=end.outcome == "completed")
+        self._tasks.turn_over()
+        self._sent.turn_over()
+        if end.outcome == "failed" and not self._said_why:
+            yield failure_of(result)
+        context = context_of(result, self._model, self._last_tokens)
+        if context is not None:
+            yield Update(body=SessionUpdated(context=context))
+        yield end
+        self._said_why = self._interrupting = False
+        if self._native is None and end.outcome == "failed":
+            # It never came up: there is nothing to resume, now or later.
+            yield EndSession(reason="error", message=failure_of(result).message)
+
+    # --- Requests ---
+
+    def _asked(self, line: native.ControlRequest) -> Iterator[Step]:
+        key, wanted = line.request_id, line.request
+        if wanted.subtype == "hook_callback":
+            yield _respond(key, {})
+            yield from self._notices.status("hook", wanted.subtype)
+        elif wanted.subtype != "can_use_tool":
+            error = f"{wanted.subtype} is not supported here"
+            response = {"subtype": "error", "request_id": key, "error": error}
+            yield _line(type="control_response", response=response)
+            yield from self._notices.unknown(msgspec.to_builtins(wanted))
+        else:
+            self._asks[key] = asks.ask_of(wanted)
+            owner = self._tasks.owner(None, wanted.agent_id)
+            question = asks.question(key, wanted, owner)
+            yield question or asks.permission(key, wanted, owner)
+
+    def _answered(self, answer: native.Answer) -> Iterator[Step]:
+        """An answer to us; our own answers come back here too, and mean nothing."""
+        before = self._wanted.pop(answer.request_id, None)
+        if before is None or answer.subtype != "error":
+            return
+        yield from self._notices.refused(answer)
+        if before.model is not None:
+            self._model = before.model
+            yield Update(body=SessionUpdated(model=before.model))
+
+    # --- The process ---
+
+    def opened(self) -> Iterator[Step]:
+        """Say nothing: Claude Code needs no greeting."""
+        return iter(())
+
+    def closed(self, exit: Exit) -> Iterator[Step]:
+        """Forget what belonged to the process that is gone."""
+        self._messages.clear()
+        self._tasks = Tasks()
+        self._meter.reset()
+        for known in (self._asks, self._sent, self._wanted):
+            known.clear()
+        self._in_turn = self._interrupting = self._said_why = self._policy_bypass = False
+        return iter(())
+
+
+def _line(**message: Any) -> Send:
+    return Send(msgspec.json.encode(message))
+
+
+def _respond(key: str, response: dict[str, Any]) -> Send:
+    answer = {"subtype": "success", "request_id": key, "response": response}
+    return _line(type="control_response", response=answer)

@@ -1,0 +1,118 @@
+"""How Claude Code is started, and how what was asked for becomes its flags and its words."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import Launch, Spec
+from dragoman.schema.commands import PermissionMode, Prompt
+
+FLAGS = (
+    "-p",
+    "--input-format", "stream-json",
+    "--output-format", "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+    "--include-hook-events",
+    "--replay-user-messages",
+    "--forward-subagent-text",
+    "--permission-prompt-tool", "stdio",
+)  # fmt: skip
+
+_MODES: dict[PermissionMode, str] = {
+    "default": "default",
+    "plan": "plan",
+    "bypass": "bypassPermissions",
+    "acceptEdits": "acceptEdits",
+}
+_OURS = {theirs: ours for ours, theirs in _MODES.items()}
+
+
+def native_mode(agent_mode: str | None, permission_mode: PermissionMode | None) -> str | None:
+    """Claude Code's one mode for our two: to plan is one of its permission modes."""
+    if agent_mode == "plan" or permission_mode == "plan":
+        return "plan"
+    if permission_mode is not None:
+        return _MODES[permission_mode]
+    return None if agent_mode is None else "default"
+
+
+def our_mode(native: str) -> str:
+    """Our word for a mode; one that we do not have keeps its name."""
+    return _OURS.get(native, native)
+
+
+def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
+    """Start a process for this session, or resume where one stopped."""
+    argv = [*command, *FLAGS]
+    # An empty CLAUDECODE: a daemon started from within Claude Code is no nested session.
+    env = {"DISABLE_AUTOUPDATER": "1", "CLAUDECODE": "", **spec.env}
+    mode = native_mode(spec.agent_mode, spec.permission_mode) or "default"
+    if mode == "bypassPermissions":
+        argv.append("--dangerously-skip-permissions")
+        # Root may bypass only where the machine is a sandbox, and whoever asks for it says so.
+        env.setdefault("IS_SANDBOX", "1")
+    else:
+        argv += ["--permission-mode", mode]
+    if spec.native_session_id:
+        argv += ["--resume", spec.native_session_id]
+        argv += ["--fork-session"] if spec.fork else []
+    else:
+        argv += ["--session-id", spec.fresh_id]
+    argv += ["--model", spec.model] if spec.model else []
+    argv += ["--effort", spec.variant] if spec.variant else []
+    servers = {name: _server(name, config, env) for name, config in spec.mcp.items() if
+               config.get("enabled") is not False}  # fmt: skip
+    if servers:
+        config = msgspec.json.encode({"mcpServers": servers}).decode()
+        argv += ["--mcp-config", config]
+    for folder in spec.skills:
+        argv += ["--plugin-dir", folder]
+    return Launch(argv=tuple(argv), env=env, cwd=spec.directory)
+
+
+def _server(name: str, config: dict[str, Any], env: dict[str, str]) -> dict[str, Any]:
+    """An MCP server as Claude Code writes it down. Secrets go by environment, not by flag."""
+    if config["type"] in ("remote", "http"):
+        headers = {
+            header: _hidden(f"{name}_{header}", value, env)
+            for header, value in (config.get("headers") or {}).items()
+        }
+        for header, variable in (config.get("envHeaders") or {}).items():
+            headers[header] = f"${{{variable}}}"
+        if config.get("bearerTokenEnvVar"):
+            headers["Authorization"] = f"Bearer ${{{config['bearerTokenEnvVar']}}}"
+        return {"type": config.get("transport") or "http", "url": config["url"], "headers": headers}
+    command = config["command"]
+    words = [command] if isinstance(command, str) else list(command)
+    given = {**(config.get("environment") or {}), **(config.get("env") or {})}
+    return {
+        "type": "stdio",
+        "command": words[0],
+        "args": [*words[1:], *(config.get("args") or ())],
+        "env": {key: _hidden(f"{name}_{key}", value, env) for key, value in given.items()},
+    }
+
+
+def _hidden(name: str, value: str, env: dict[str, str]) -> str:
+    variable = "MCP_" + "".join(c if c.isalnum() else "_" for c in name).upper()
+    env[variable] = value
+    return f"${{{variable}}}"
+
+
+def attached(prompt: Prompt) -> str | list[dict[str, Any]]:
+    """A person's words, with images as such and other files by their paths."""
+    if not prompt.attachments:
+        return prompt.text
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}]
+    for file in prompt.attachments:
+        if file.path in prompt.images:
+            data = base64.b64encode(prompt.images[file.path]).decode()
+            source = {"type": "base64", "media_type": file.mime, "data": data}
+            blocks.append({"type": "image", "source": source})
+        else:
+            blocks.append({"type": "text", "text": f"Attached file: {file.path}"})
+    return blocks

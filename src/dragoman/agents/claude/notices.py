@@ -1,0 +1,131 @@
+"""What Claude Code remarks: notices, retries, hooks, notes to the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import CompleteItem, Report, StartItem, Step, whole
+from dragoman.agents.claude import model, native
+from dragoman.agents.claude.system import (
+    AnySystem,
+    Compacted,
+    Hook,
+    McpServer,
+    Retry,
+    StatusLine,
+    Told,
+)
+from dragoman.agents.claude.tasks import Owner
+from dragoman.schema.items import ContentPart, ItemKind, ItemStatus, Json, Status, Text
+
+_COMMAND_OUTPUT = re.compile(
+    r"<local-command-std(?:out|err)>(.*)</local-command-std(?:out|err)>", re.S
+)
+_INTERRUPTED = "[Request interrupted by user"
+_COMPACTING = "compacting"
+
+
+class Notices:
+    """Makes the items, and keys for them."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._mcp: dict[str, str] = {}
+
+    def status(
+        self,
+        label: str,
+        detail: str | None = None,
+        *more: ContentPart,
+        status: ItemStatus = "completed",
+        opens: bool | None = None,
+    ) -> Iterator[Step]:
+        """A status item, complete at once."""
+        item = self._item("status", Status(label=label, detail=detail), *more)
+        yield from whole(msgspec.structs.replace(item, opens=opens), status)
+
+    def unknown(self, found: Any) -> Iterator[Step]:
+        """Something that we do not model, kept."""
+        yield from whole(msgspec.structs.replace(self._item("unknown", Json(json=found))))
+
+    def said(self, text: str, line: native.User, owner: Owner) -> Iterator[Step]:
+        """Words under a person's role that no person said."""
+        if text.startswith(_INTERRUPTED):
+            yield from self.status("interrupted", text)
+            return
+        shown = _COMMAND_OUTPUT.fullmatch(text.strip())
+        item = self._item("system", Text(text=shown[1] if shown else text))
+        yield from whole(
+            msgspec.structs.replace(
+                item,
+                native_id=line.uuid,
+                parent=line.parent_tool_use_id,
+                subagent=owner.subagent,
+                loose=owner.loose,
+            )
+        )
+
+    def system(self, line: AnySystem, subtype: str) -> Iterator[Step]:
+        """What is said about the session."""
+        match line:
+            case StatusLine(compact_result=str(result)):
+                failed = result != "success"
+                yield CompleteItem(
+                    key=_COMPACTING,
+                    content=(Status(label=_COMPACTING, detail=result),),
+                    status="failed" if failed else "completed",
+                )
+            case StatusLine(status="compacting"):
+                item = self._item("status", Status(label=_COMPACTING))
+                yield msgspec.structs.replace(item, key=_COMPACTING, opens=True)
+            case StatusLine():
+                return
+            case Retry():
+                yield from self.status("retrying", _retry(line), _json(line), opens=True)
+            case Compacted(compact_metadata=about):
+                yield from self.status("compacted", None, Json(json=about))
+            case Hook():
+                detail = " ".join(filter(None, (subtype, line.hook_name, line.outcome)))
+                failed = line.outcome in ("error", "failed") or bool(line.exit_code)
+                outcome: ItemStatus = "failed" if failed else "completed"
+                yield from self.status("hook", detail, _json(line), status=outcome)
+            case Told(content=content, message=message):
+                detail = content if isinstance(content, str) else message
+                yield from self.status(subtype, detail if isinstance(detail, str) else None)
+            case model.Unmodelled(json=found):
+                yield from self.unknown(found)
+            case _:
+                return
+
+    def mcp(self, servers: Iterable[McpServer]) -> Iterator[Step]:
+        """An MCP server that does not come up, told once."""
+        for server in servers:
+            known = self._mcp.get(server.name)
+            self._mcp[server.name] = server.status
+            if server.status not in ("connected", "pending", known):
+                yield from self.status(f"mcp.{server.status}", server.name, status="failed")
+
+    def refused(self, answer: native.Answer) -> Iterator[Step]:
+        """A change that Claude Code does not make."""
+        yield Report(message=answer.error or "refused", code=answer.error_code or "refused")
+
+    def _item(self, kind: ItemKind, *parts: ContentPart) -> StartItem:
+        self._count += 1
+        return StartItem(key=f"note:{self._count}", kind=kind, role="system", content=parts)
+
+
+def _retry(line: Retry) -> str:
+    status = "" if line.error_status is None else f" ({line.error_status})"
+    seconds = (line.retry_delay_ms or 0) / 1000
+    return (
+        f"{line.error or 'error'}{status}: attempt {line.attempt} of {line.max_retries} "
+        f"in {seconds:.1f} s"
+    )
+
+
+def _json(line: msgspec.Struct) -> Json:
+    return Json(json={k: v for k, v in msgspec.to_builtins(line).items() if v is not None})

@@ -1,0 +1,123 @@
+"""How a turn ends: outcome, error, and what it used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import EndTurn, Report
+from dragoman.agents.claude import model, native
+from dragoman.schema.events import Context, ModelUsage, Outcome, Usage
+
+_TOLD = ("num_turns", "duration_ms", "duration_api_ms", "terminal_reason", "origin",
+         "local_command", "permission_denials")  # fmt: skip
+
+
+def outcome_of(result: native.Result) -> Outcome:
+    """Whether the turn was done, cut, or failed."""
+    why = result.terminal_reason
+    if why is not None and why.startswith("aborted"):
+        return "interrupted"
+    if result.subtype == "error_during_execution" and why is None and not result.errors:
+        return "interrupted"  # as versions before 2.1.300 say it
+    failed = result.is_error or result.subtype != "success"
+    return "failed" if failed else "completed"
+
+
+def end_of(result: native.Result, usage: Usage | None) -> EndTurn:
+    """The end of the turn."""
+    told = {name: getattr(result, name) for name in _TOLD}
+    return EndTurn(
+        outcome=outcome_of(result),
+        usage=usage,
+        stop_reason=result.stop_reason,
+        metadata={name: value for name, value in told.items() if value not in (None, ())},
+    )
+
+
+def failure_of(result: native.Result) -> Report:
+    """Why the turn failed, where nothing said it before."""
+    said = "; ".join(result.errors or ()) or result.result or result.subtype
+    code = result.api_error_type or result.api_error or result.subtype
+    return Report(message=said, code=code, details=_details(result.api_error_status, None))
+
+
+def api_error(line: native.Assistant, text: str) -> Report:
+    """An error of the model's API, which Claude Code tells as a message of its own."""
+    code = line.api_error_type or line.api_error or line.error or "api_error"
+    return Report(message=text, code=code, details=_details(line.api_error_status, line.request_id))
+
+
+def _details(status: int | None, request_id: str | None) -> dict[str, Any] | None:
+    told = {"status": status, "request_id": request_id}
+    return {name: value for name, value in told.items() if value is not None} or None
+
+
+class Meter:
+    """What each turn used. Claude Code counts on through a process, and over resumes."""
+
+    def __init__(self) -> None:
+        self._totals: dict[str, native.ModelTokens] = {}
+
+    def reset(self) -> None:
+        """Another process, or another conversation, counts from zero."""
+        self._totals = {}
+
+    def usage(self, result: native.Result) -> Usage | None:
+        """The turn's own share of what the result counts."""
+        totals = result.model_usage or {}
+        own = result.model_usage_since_last_result
+        if own is None:
+            own = {name: _less(now, self._totals.get(name)) for name, now in totals.items()}
+        self._totals = totals
+        models = {name: _model(used) for name, used in own.items() if used != _NOTHING}
+        if not models and not totals:
+            return None
+        return Usage(
+            input_tokens=sum(used.input_tokens for used in models.values()),
+            cached_input_tokens=sum(used.cached_input_tokens for used in models.values()),
+            cache_write_tokens=sum(used.cache_write_tokens for used in models.values()),
+            output_tokens=sum(used.output_tokens for used in models.values()),
+            reasoning_tokens=sum(used.reasoning_tokens for used in models.values()),
+            cost_usd=round(sum(used.cost_usd or 0.0 for used in models.values()), 9),
+            cost_source="reported",
+            models=models,
+        )
+
+
+_NOTHING = native.ModelTokens()
+
+
+def _less(now: native.ModelTokens, before: native.ModelTokens | None) -> native.ModelTokens:
+    if before is None or now.output_tokens < before.output_tokens:
+        return now
+    rest = {
+        name: getattr(now, name) - getattr(before, name)
+        for name in native.ModelTokens.__struct_fields__
+        if name != "context_window"
+    }
+    return msgspec.structs.replace(now, **rest)
+
+
+def _model(used: native.ModelTokens) -> ModelUsage:
+    return ModelUsage(
+        input_tokens=used.input_tokens,
+        cached_input_tokens=used.cache_read_input_tokens,
+        cache_write_tokens=used.cache_creation_input_tokens,
+        output_tokens=used.output_tokens,
+        reasoning_tokens=used.thinking_tokens,
+        cost_usd=round(used.cost_usd, 9),
+    )
+
+
+def context_of(
+    result: native.Result, model: str | None, last: model.Tokens | None
+) -> Context | None:
+    """How full the model's window is: what the last answer read, and wrote."""
+    known = (result.model_usage or {}).get(model or "")
+    if known is None or known.context_window is None or last is None:
+        return None
+    used = [last.input_tokens, last.cache_read_input_tokens, last.cache_creation_input_tokens,
+            last.output_tokens]  # fmt: skip
+    return Context(used=sum(count or 0 for count in used), window=known.context_window)

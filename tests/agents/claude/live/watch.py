@@ -1,0 +1,55 @@
+"""Wait for what a scenario needs, by what it is rather than by its type alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.agents.live import Live
+from tests.testing.story import Event, Item
+
+Wanted = Callable[[Event], bool]
+
+
+def heard(live: Live, wanted: Wanted, *, after: Event | None = None) -> Event:
+    """The first event of this kind, as soon as it is there."""
+    offset = 0 if after is None else after["sequence"]
+    with live.daemon.stream(f"{live.path}/events/sse?offset={offset}") as stream:
+        for event in stream:
+            if wanted(event):
+                return event
+    raise AssertionError("the stream ended without it")
+
+
+def says(text: str) -> Wanted:
+    """A piece of a message with these words in it."""
+    return lambda event: event["type"] == "item.delta" and text in event["data"]["delta"]
+
+
+def done(kind: str, **about: Any) -> Wanted:
+    """An item that is complete, and has these fields."""
+
+    def wanted(event: Event) -> bool:
+        item: Item = event["data"].get("item", {})
+        return (
+            event["type"] == "item.completed"
+            and item["kind"] == kind
+            and all(item.get(name) == value for name, value in about.items())
+        )
+
+    return wanted
+
+
+def labelled(label: str, type: str = "item.completed") -> Wanted:
+    """A status item with this label."""
+    return lambda event: event["type"] == type and label in labels(event["data"]["item"])
+
+
+def labels(item: Item) -> list[str]:
+    """The labels of a status item."""
+    return [part["label"] for part in item["content"] if part["type"] == "status"]
+
+
+def ended(outcome: str = "completed") -> Wanted:
+    """A turn that is over."""
+    return lambda event: event["type"] == "turn.ended" and event["data"]["outcome"] == outcome

@@ -1,0 +1,128 @@
+"""Real agents through a real daemon, against a model that follows a script.
+
+Each scenario is one test: a session of its own, with a workspace, a home and a model of its own.
+With `DRAGOMAN_RECORD=1` each scenario is recorded into `tests/agents/<agent>/<scenario>/`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dragoman.adapter import Adapter
+from dragoman.testing.conformance import check_lines
+from dragoman.testing.model import ScriptedModel, StepLike
+from tests.daemon import AGENTS, Daemon, running
+from tests.testing.story import Event, Talk
+
+RECORD = "DRAGOMAN_RECORD"
+FOLDER = Path(__file__).parent
+
+Environ = Callable[[str, Path], dict[str, str]]
+"""The agent's environment, for the model's URL and a home."""
+
+
+class Live(Talk):
+    """One session with a real agent."""
+
+    def __init__(
+        self,
+        daemon: Daemon,
+        model: ScriptedModel,
+        folder: Path,
+        agent: str,
+        environ: Environ,
+        **create: Any,
+    ) -> None:
+        self.model = model
+        self.folder = folder
+        self.workspace = folder / "workspace"
+        self.home = folder / "home"
+        self.workspace.mkdir(exist_ok=True)
+        self.home.mkdir(exist_ok=True)
+        env = {**environ(model.url, self.home), **create.pop("env", {})}
+        create.setdefault("directory", str(self.workspace))
+        super().__init__(daemon, agent=agent, env=env, **create)
+
+    def answer(self, question: Event, *answers: list[str]) -> None:
+        """Answer a question, one list for each."""
+        path = f"/questions/{question['data']['question_id']}/reply"
+        reply = self.post(path, {"answers": list(answers)})
+        assert reply.status == 204, reply.body
+
+    def since(self, event: Event) -> list[Event]:
+        """All that came after an event."""
+        return [each for each in self.events() if each["sequence"] > event["sequence"]]
+
+    def conforms(self) -> list[Event]:
+        """All events there are: they break no rule, and everything was understood."""
+        events = self.events()
+        assert check_lines(map(msgspec.json.encode, events), strict=True) == []
+        return events
+
+
+class Bench:
+    """Makes sessions with one real agent."""
+
+    def __init__(
+        self, agent: Adapter, environ: Environ, daemon: Daemon, folder: Path, stack: ExitStack
+    ) -> None:
+        self.daemon = daemon
+        self._agent = agent
+        self._environ = environ
+        self._folder = folder
+        self._stack = stack
+        self._count = 0
+
+    def session(self, *steps: StepLike, **create: Any) -> Live:
+        """A session, and the model that its agent talks to."""
+        model = self._stack.enter_context(ScriptedModel(steps))
+        return self.another(model, **create)
+
+    def another(self, model: ScriptedModel, *, folder: Path | None = None, **create: Any) -> Live:
+        """A session beside another one: on its model, and in its folder."""
+        self._count += 1
+        own = folder or self._folder / str(self._count)
+        own.mkdir(exist_ok=True)
+        return Live(self.daemon, model, own, self._agent.id, self._environ, **create)
+
+
+@contextmanager
+def bench(
+    agent: Adapter, environ: Environ, daemon: Daemon | None, folder: Path, case: str
+) -> Iterator[Bench]:
+    """A bench for one scenario; on a daemon of its own where it is recorded."""
+    with ExitStack() as stack:
+        if daemon is None:
+            daemon = stack.enter_context(running(folder / "data", env=_recorded(agent, case)))
+        yield Bench(agent, environ, daemon, folder, stack)
+
+
+def _recorded(agent: Adapter, case: str) -> dict[str, str]:
+    if not os.environ.get(RECORD):
+        return {}
+    out = FOLDER / agent.id / case / "transcript.jsonl"
+    out.parent.mkdir(exist_ok=True)
+    out.unlink(missing_ok=True)
+    program = executable(agent)
+    words = [sys.executable, "-m", "dragoman.cli.main", "record", "--out", str(out), "--", program]
+    return {f"DRAGOMAN_{agent.id.upper()}_COMMAND": " ".join(words)}
+
+
+def executable(agent: Adapter) -> str:
+    """The agent's program, as `make agents` has installed it; skips where it is missing."""
+    assert agent.package is not None
+    found = sorted(AGENTS.glob(f"{agent.id}/{agent.package.version}/**/{agent.package.executable}"))
+    files = [path for path in found if path.is_file()]
+    program = str(files[0]) if files else shutil.which(agent.command[0])
+    if program is None:
+        pytest.skip(f"{agent.name} {agent.package.version} is not installed: run `make agents`")
+    return program

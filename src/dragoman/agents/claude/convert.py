@@ -11,6 +11,7 @@ from msgspec import UNSET
 from dragoman.adapter import (
     BeginTurn,
     Bind,
+    CompleteItem,
     Delivered,
     Echo,
     EndSession,
@@ -181,7 +182,7 @@ class ClaudeConverter:
         if isinstance(line.event, model.MessageDelta) and line.parent_tool_use_id is None:
             self._last_tokens = line.event.usage or self._last_tokens
         owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
-        yield from self._messages.stream(line, owner)
+        yield from self._explained(self._messages.stream(line, owner))
 
     def _assistant(self, line: native.Assistant) -> Iterator[Step]:
         if line.message.model == SYNTHETIC and (line.is_api_error_message or line.error):
@@ -189,7 +190,16 @@ class ClaudeConverter:
             yield api_error(line, text_of(content_of(line.message.content)))
             return
         owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
-        yield from self._messages.whole(line, owner)
+        yield from self._explained(self._messages.whole(line, owner))
+
+    def _explained(self, steps: Iterator[Step]) -> Iterator[Step]:
+        """The same steps; what an interrupt has cut says so."""
+        for step in steps:
+            if self._interrupting and isinstance(step, CompleteItem) and step.status == "failed":
+                step = msgspec.structs.replace(
+                    step, fields={"reason": "interrupted", **step.fields}
+                )
+            yield step
 
     # --- Under a person's role ---
 
@@ -219,6 +229,7 @@ class ClaudeConverter:
             yield from self._messages.finish(line.parent_tool_use_id)
         call = self._messages.calls.pop(block.tool_use_id, None)
         about = [meta for meta in line.tool_result_meta or () if meta.id == block.tool_use_id]
+        refused = about[0].non_execution_kind if about else None
         yield from result_steps(
             Given(
                 block=block,
@@ -228,7 +239,7 @@ class ClaudeConverter:
                 else self._tasks.owner(line.parent_tool_use_id, line.agent_id),
                 native_id=line.uuid,
                 structured=line.tool_use_result if alone else None,
-                refused=about[0].non_execution_kind if about else None,
+                refused="interrupted" if refused and self._interrupting else refused,
                 directory=self._directory,
             )
         )
@@ -306,7 +317,8 @@ class ClaudeConverter:
         self._in_turn = False
         end = end_of(result, self._meter.usage(result))
         loose = self._tasks.loose_calls()
-        yield from self._messages.turn_over(loose, completed=end.outcome == "completed")
+        completed = end.outcome == "completed"
+        yield from self._explained(self._messages.turn_over(loose, completed=completed))
         self._tasks.turn_over()
         self._sent.turn_over()
         if end.outcome == "failed" and not self._said_why:

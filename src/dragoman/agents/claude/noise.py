@@ -1,0 +1,72 @@
+"""What Claude Code says that leaves no event, and why. Reviewed, and short."""
+
+from __future__ import annotations
+
+from dragoman.adapter import Noise
+
+NOISE = (
+    Noise(
+        where={"type": "stream_event", "event.type": "content_block_stop"},
+        why="The block's own `assistant` line came before it and completed the item.",
+    ),
+    Noise(
+        where={"type": "stream_event", "event.type": "message_delta"},
+        why="Its stop reason stands on the message, its counts in the turn's usage and context.",
+    ),
+    Noise(
+        where={"type": "stream_event", "event.delta.type": "signature_delta"},
+        why="The vendor's seal on a thought; nobody can read it.",
+    ),
+    Noise(
+        where={"type": "stream_event", "event.delta.type": "citations_delta"},
+        why="The block's own `assistant` line repeats it.",
+    ),
+    Noise(
+        where={"type": "stream_event", "event.delta.partial_json": ""},
+        why="An empty piece.",
+    ),
+    Noise(where={"type": "stream_event", "event.delta.text": ""}, why="An empty piece."),
+    Noise(where={"type": "stream_event", "event.delta.thinking": ""}, why="An empty piece."),
+    Noise(
+        where={"type": "stream_event", "event.content_block.type": "text"},
+        why="A text is a part of its message, which has started.",
+    ),
+    Noise(
+        where={"type": "assistant", "message.content.0.type": "text"},
+        why="Repeats a text whose pieces were shown; the message's completion has the whole.",
+    ),
+    Noise(
+        where={"type": "user", "isReplay": True},
+        why="Repeats a person's message that had to be shown before.",
+    ),
+    Noise(
+        where={"type": "command_lifecycle"},
+        why="What becomes of a message shows in its item and its turn.",
+    ),
+    Noise(
+        where={"type": "control_response"},
+        why="Repeats our own answer, or says yes to a request of ours whose effect is shown.",
+    ),
+    Noise(
+        where={"type": "control_cancel_request"},
+        why="Repeats a withdrawal that our own interrupt has made.",
+    ),
+    Noise(
+        where={"type": "system", "subtype": "status", "status": "requesting"},
+        why="The model is asked: the running turn says as much.",
+    ),
+    Noise(
+        where={"type": "system", "subtype": "thinking_tokens"},
+        why="An estimate of what streams; the turn's usage counts it.",
+    ),
+    Noise(
+        where={"type": "system", "subtype": "background_tasks_changed"},
+        why="Lists what task_started and task_notification tell one by one.",
+    ),
+    Noise(
+        where={"type": "system", "subtype": "session_state_changed"},
+        why="Idle, running or waiting: turns and requests say it.",
+    ),
+    Noise(where={"type": "keep_alive"}, why="Nothing."),
+    Noise(where={"type": "tool_progress"}, why="A tool still runs: its item is open."),
+)

@@ -125,10 +125,13 @@ class Daemon:
         reply = self.request("POST", f"/sessions/{session_id}", {"agent": "mock", **more})
         assert reply.status == 200, reply.body
 
-    def send(self, session_id: str, message: str, key: str | None = None) -> str:
+    def send(
+        self, session_id: str, message: str, key: str | None = None, delivery: str | None = None
+    ) -> str:
         """Send a message; its id."""
         headers = {} if key is None else {"Idempotency-Key": key}
         path = f"/sessions/{session_id}/messages"
+        path += "" if delivery is None else f"?delivery={delivery}"
         reply = self.request("POST", path, {"message": message}, headers)
         assert reply.status == 204, reply.body
         return reply.headers["dragoman-message-id"]

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Stderr, Usage
-from dragoman.schema.http import ModeInfo, ModelInfo
+from dragoman.schema.http import ModeInfo, ModelInfo, ModelList
 from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
 
 # --- What a session was asked to be -----------------------------------------------------------
@@ -226,9 +226,9 @@ class Echo(Struct, frozen=True, kw_only=True):
 
 
 class Bind(Struct, frozen=True):
-    """The agent confirmed its own id of the session."""
+    """The agent confirmed its own id of the session; None: it knows none, and begins anew."""
 
-    native_session_id: str
+    native_session_id: str | None
 
 
 class Send(Struct, frozen=True):
@@ -280,32 +280,11 @@ class Converter(Protocol):
 # --- Facts about an agent ---------------------------------------------------------------------
 
 Feature = Literal[
-    "planMode",
-    "permissions",
-    "questions",
-    "toolCalls",
-    "toolResults",
-    "textMessages",
-    "images",
-    "fileAttachments",
-    "sessionLifecycle",
-    "errorEvents",
-    "reasoning",
-    "status",
-    "commandExecution",
-    "fileChanges",
-    "mcpTools",
-    "streamingDeltas",
-    "itemStarted",
-    "sharedProcess",
-    "variants",
-    "subagents",
-    "usage",
-    "resume",
-    "interrupt",
-    "steer",
-    "fork",
-]
+    "planMode", "permissions", "questions", "toolCalls", "toolResults", "textMessages", "images",
+    "fileAttachments", "sessionLifecycle", "errorEvents", "reasoning", "status", "commandExecution",
+    "fileChanges", "mcpTools", "streamingDeltas", "itemStarted", "sharedProcess", "variants",
+    "subagents", "usage", "resume", "interrupt", "steer", "fork",
+]  # fmt: skip
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
@@ -337,6 +316,46 @@ class Noise(Struct, frozen=True, kw_only=True):
     why: str
 
 
+Block = Mapping[str, Any]
+"""A tool call in a model's script, e.g. `{"tool": "Bash", "input": {"command": "ls"}}`."""
+
+
+class Drill(Struct, frozen=True, kw_only=True):
+    """How probes make the agent act: by what its model says or, without a model, by prompts."""
+
+    environ: Callable[[str, str], Mapping[str, str]] | None = None
+    """Points the agent at the model at this URL, and at this home; None: it has no model."""
+    run: Callable[[str], Block] | None = None
+    """Run this shell command."""
+    write: Callable[[str, str], Block] | None = None
+    """Write to the file at this path this text."""
+    look: Callable[[str], Block] | None = None
+    """Read the image at this path."""
+    ask: Callable[[str, tuple[str, ...]], Block] | None = None
+    """Ask the person this, with these options."""
+    delegate: Callable[[str], Block] | None = None
+    """Give this task to a subagent."""
+    mcp: Callable[[str, str, Block], Block] | None = None
+    """Call, of this MCP server, this tool with these arguments."""
+    plan: Callable[[str, str], tuple[Block, ...]] | None = None
+    """Hand in this plan; the last request of the agent, as JSON, may say how."""
+    variant: str | None = None
+    """Where a request to the model names the variant, e.g. `reasoning.effort`."""
+    prompts: Mapping[str, str] = {}
+    """Without a model: what makes it act, by the names above, and `say`, `think` and others."""
+
+
+class Catalogue(Struct, frozen=True, kw_only=True):
+    """How an agent itself is asked for its models, by a process that does nothing else."""
+
+    launch: Callable[[tuple[str, ...], str], Launch]
+    """From the command and a working directory."""
+    ask: bytes
+    """The line that asks."""
+    read: Callable[[bytes], ModelList | None]
+    """The answer; None: a line about something else. No models: it does not tell. Pure."""
+
+
 class Adapter(Struct, frozen=True, kw_only=True):
     """Everything the house knows about an agent."""
 
@@ -350,11 +369,17 @@ class Adapter(Struct, frozen=True, kw_only=True):
     modes: tuple[ModeInfo, ...]
     models: tuple[ModelInfo, ...] = ()
     default_model: str | None = None
+    catalogue: Catalogue | None = None
+    """None: `models` and `default_model` are all that is known."""
+    takes_skills: bool = False
+    """It reads the folders in `Spec.skills`."""
     package: Package | None = None
     """None: it cannot be installed by us."""
     folders: tuple[str, ...] = ()
     """Where its executable may be, beside PATH; `~` is the home directory."""
     noise: tuple[Noise, ...] = ()
+    drill: Drill | None = None
+    """None: `dragoman conform` cannot try it."""
     credentials: tuple[str, ...] = ()
     """Environment variables of which one must be set; empty: none is needed."""
     launch: Callable[[Spec, tuple[str, ...]], Launch]

@@ -45,14 +45,34 @@ def test_204_carries_the_id_that_stands_on_the_item(daemon: Daemon) -> None:
 def test_attachments_stand_in_the_message(daemon: Daemon, tmp_path: Path) -> None:
     daemon.create("attached")
     attachment = {"path": str(tmp_path / "a.txt"), "mime": "text/plain", "filename": "a.txt"}
-    body = {"message": "look", "attachments": [attachment, {"path": "/x.png"}]}
+    picture = tmp_path / "picture"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\npixels")
+    (tmp_path / "a.txt").touch()
+    body = {"message": "look", "attachments": [attachment, {"path": str(picture)}]}
     assert daemon.request("POST", "/sessions/attached/messages", body).status == 204
     daemon.wait_for("attached", "turn.ended")
     completed = [e for e in daemon.events("attached") if e["type"] == "item.completed"]
     parts = next(
         e["data"]["item"]["content"] for e in completed if e["data"]["item"]["role"] == "user"
     )
-    assert [part.get("path") for part in parts] == [None, attachment["path"], "/x.png"]
+    assert [(part["type"], part.get("path")) for part in parts] == [
+        ("text", None),
+        ("file_ref", attachment["path"]),
+        ("image", str(picture)),
+    ]
+
+
+@pytest.mark.parametrize("path", ["a.txt", "/no/such/file"])
+@pytest.mark.parametrize("surface", ["messages", "messages/stream"])
+def test_an_attachment_that_is_not_there_is_refused(
+    daemon: Daemon, path: str, surface: str
+) -> None:
+    session = f"unattached-{path.strip('/').replace('/', '-')}-{surface.replace('/', '-')}"
+    daemon.create(session)
+    body = {"message": "look", "attachments": [{"path": "/"}, {"path": path}]}
+    reply = daemon.request("POST", f"/sessions/{session}/{surface}", body)
+    assert (reply.status, reply.json["details"]) == (400, {"field": "attachments[1].path"})
+    assert daemon.get(f"/sessions/{session}/pending")["messages"] == []
 
 
 def test_unicode_of_any_kind_arrives_as_it_was_sent(daemon: Daemon) -> None:
@@ -314,3 +334,41 @@ def test_a_stream_is_not_opened_for_a_refused_message(daemon: Daemon) -> None:
         "POST", "/sessions/refused/messages/stream?include_raw=x", {"message": ""}
     )
     assert wrong.status == 400
+
+
+def test_a_message_is_refused_during_a_turn_where_it_asks_for_that(daemon: Daemon) -> None:
+    daemon.create("refusing")
+    daemon.send("refusing", "hang")
+    daemon.wait_for("refusing", "turn.started")
+    path = "/sessions/refusing/messages?delivery=reject"
+    reply = daemon.request("POST", path, {"message": "echo too late"})
+    assert reply.status == 409
+    assert "turn is running" in reply.json["detail"]
+    assert daemon.get("/sessions/refusing/pending")["messages"] == []
+
+
+def test_the_same_key_is_not_refused_the_second_time(daemon: Daemon) -> None:
+    daemon.create("again")
+    path = "/sessions/again/messages?delivery=reject"
+    first = daemon.request("POST", path, {"message": "hang"}, {"Idempotency-Key": "k"})
+    daemon.wait_for("again", "turn.started")
+    second = daemon.request("POST", path, {"message": "hang"}, {"Idempotency-Key": "k"})
+    assert (first.status, second.status) == (204, 204)
+    assert first.headers["dragoman-message-id"] == second.headers["dragoman-message-id"]
+
+
+def test_a_message_waits_where_the_agent_takes_none_into_its_turn(daemon: Daemon) -> None:
+    daemon.create("steering")
+    daemon.send("steering", "hang")
+    daemon.wait_for("steering", "turn.started")
+    daemon.send("steering", "echo later", delivery="steer")
+    waiting = daemon.wait_for("steering", "queue.updated")
+    assert [message["message"] for message in waiting["data"]["messages"]] == ["echo later"]
+
+
+def test_an_unknown_delivery_is_a_bad_request(daemon: Daemon) -> None:
+    daemon.create("pigeon")
+    path = "/sessions/pigeon/messages?delivery=pigeon"
+    reply = daemon.request("POST", path, {"message": "echo hi"})
+    assert reply.status == 400
+    assert reply.json["details"]["field"] == "delivery"

@@ -31,9 +31,9 @@ class Talk:
 
     # --- Saying ---
 
-    def send(self, prompt: str) -> str:
+    def send(self, prompt: str, delivery: str | None = None) -> str:
         """Send a message and do not wait; its id."""
-        return self.daemon.send(self.id, prompt)
+        return self.daemon.send(self.id, prompt, delivery=delivery)
 
     def turn(self, prompt: str) -> list[Event]:
         """Send a message; the events of its turn."""

@@ -21,11 +21,13 @@ from dragoman.schema.http import (
     AgentList,
     Created,
     CreateSession,
+    Delivery,
     EventQuery,
     Health,
     Http,
     InstallAgent,
     Message,
+    MessageQuery,
     PatchSession,
     Pending,
     ReplyPermission,
@@ -172,7 +174,7 @@ def interrupt(session: str) -> Call[None]:
     return Call("POST", _session(session, "interrupt"), _nothing)
 
 
-def send(session: str, message: Message, key: str | None) -> Call[str]:
+def send(session: str, message: Message, key: str | None, delivery: Delivery) -> Call[str]:
     """Send a message; the answer is its id."""
 
     def read(answer: Answer) -> str:
@@ -180,7 +182,8 @@ def send(session: str, message: Message, key: str | None) -> Call[str]:
             return message_id
         raise msgspec.ValidationError("it names no message")
 
-    return _post(_session(session, "messages"), message, read, headers=_keyed(key))
+    params = _params(MessageQuery(delivery=delivery))
+    return _post(_session(session, "messages"), message, read, headers=_keyed(key), params=params)
 
 
 def stream_turn(session: str, message: Message, key: str, include_raw: bool) -> Call[None]:

@@ -24,6 +24,7 @@ from dragoman.schema.http import (
     AgentList,
     Created,
     CreateSession,
+    Delivery,
     EventQuery,
     Health,
     InstallAgent,
@@ -154,10 +155,11 @@ class Client:
         *,
         idempotency_key: str | None = None,
         attachments: Sequence[Attachment] = (),
+        delivery: Delivery = "queue",
     ) -> str:
         """Send a message and return its id; the same key never sends twice."""
         body = Message(message=message, attachments=tuple(attachments))
-        return self._do(calls.send(session, body, idempotency_key))
+        return self._do(calls.send(session, body, idempotency_key, delivery))
 
     def stream_turn(
         self,

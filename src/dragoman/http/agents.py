@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from dragoman.http.answers import agent_list, answer, nothing
 from dragoman.http.daemon import daemon_of
-from dragoman.http.parse import body
+from dragoman.http.parse import body, query
 from dragoman.schema import http as schema
 
 
@@ -42,5 +42,7 @@ async def list_modes(request: Request) -> Response:
 
 async def list_models(request: Request) -> Response:
     """An agent's models."""
-    adapter = daemon_of(request.scope).agents.adapter(request.path_params["agent"])
-    return answer(schema.ModelList(models=adapter.models, default_model=adapter.default_model))
+    agents = daemon_of(request.scope).agents
+    adapter = agents.adapter(request.path_params["agent"])
+    wanted = query(schema.ModelQuery, request.scope["query_string"])
+    return answer(await agents.models(adapter, refresh=wanted.refresh))

@@ -94,7 +94,7 @@ class TurnStream:
             key = idempotency_key(request)
             message = await parse.body(request, Message, daemon.settings.max_body_bytes)
             after, _ = await daemon.store.position(session_id)
-            receipt = await daemon.sessions.send(session_id, message, key)
+            receipt = await daemon.sessions.send(session_id, message, key, wanted.delivery)
         except DragomanError as error:
             return await send_problem(send, error, instance_of(scope))
         if not receipt.fresh:

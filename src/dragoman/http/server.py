@@ -93,6 +93,7 @@ async def _serve(settings: Settings, guard: Guard) -> None:
             log.info("stopping")
             daemon.agents.stop()
             await daemon.sessions.stop()
+            await daemon.agents.stopped()
             daemon.store.end_followers()
         heart.cancel()
         server.should_exit = True

@@ -121,8 +121,11 @@ async def post_message(request: Request) -> Response:
     """Accept a message."""
     daemon = daemon_of(request.scope)
     key = idempotency_key(request)
+    wanted = parse.query(schema.MessageQuery, request.scope["query_string"])
     message = await parse.body(request, schema.Message, daemon.settings.max_body_bytes)
-    receipt = await daemon.sessions.send(request.path_params["session_id"], message, key)
+    receipt = await daemon.sessions.send(
+        request.path_params["session_id"], message, key, wanted.delivery
+    )
     return nothing({"Dragoman-Message-Id": receipt.message_id})
 
 

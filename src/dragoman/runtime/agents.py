@@ -19,8 +19,11 @@ from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.errors import AgentNotInstalled, InstallFailed, UnsupportedAgent
 from dragoman.runtime import linux
+from dragoman.runtime.catalogue import Catalogues
 from dragoman.runtime.install import Installer, Progress
+from dragoman.runtime.skills import Skills
 from dragoman.runtime.versions import Versions, ensure_version
+from dragoman.schema.http import ModelList
 from dragoman.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -54,7 +57,10 @@ class Agents:
         self.installer = Installer(
             Path(settings.agents_dir or data_dir / "agents"), os.environ, stop=self._stop
         )
-        self._versions = Versions(linux.mark_of(data_dir), self._stop)
+        mark = linux.mark_of(data_dir)
+        self.skills = Skills(data_dir, mark, self._stop)
+        self._versions = Versions(mark, self._stop)
+        self._catalogues = Catalogues(mark)
         self._pool = ThreadPoolExecutor(4, "install")
         self._installing: dict[tuple[str, str, bool], asyncio.Task[None]] = {}
 
@@ -71,6 +77,23 @@ class Agents:
     def stop(self) -> None:
         """The daemon stops: what is being installed or asked ends, and nothing else begins."""
         self._stop.set()
+        self._catalogues.stop()
+
+    async def stopped(self) -> None:
+        """Wait until nothing is left of those that were being asked."""
+        await self._catalogues.stopped()
+
+    async def models(self, adapter: Adapter, *, refresh: bool = False) -> ModelList:
+        """An agent's models: as it tells them itself, else as its adapter knows them."""
+        told: ModelList | None = None
+        if adapter.catalogue is not None:
+            found = await self.seen(adapter)
+            if found is not None:
+                told = await self._catalogues.models(
+                    adapter.catalogue, found.command, found.version, refresh=refresh
+                )
+        known = ModelList(models=adapter.models, default_model=adapter.default_model)
+        return known if told is None else told
 
     # --- Finding ---
 

@@ -30,9 +30,17 @@ class Mailbox:
         self.stale = False
         self._waiting = await self._store.queued(self._session_id)
 
-    def next(self) -> MessageRow | None:
-        """The first that was not sent."""
-        return next((row for row in self._waiting if row.message_id not in self._on_way), None)
+    @property
+    def empty(self) -> bool:
+        """Nothing waits, and nothing is on its way."""
+        return not self._waiting and not self.stale
+
+    def next(self, *, steer: bool = False) -> MessageRow | None:
+        """The first that was not sent; of those that may join a running turn, where asked."""
+        for row in self._waiting:
+            if row.message_id not in self._on_way and (row.steer or not steer):
+                return row
+        return None
 
     def sent(self, message_id: str, *, in_turn: bool) -> None:
         """It is on its way."""

@@ -47,6 +47,10 @@ class Pump:
         wake: Callable[[], None],
     ) -> None:
         self.process: AgentProcess | None = None
+        self._proven = False
+        """The process has taken a message."""
+        self._resumes = False
+        """It was started to go on where another one stopped."""
         self.mail = Mailbox(store, row.session_id)
         self._row = row
         self._state = row.state
@@ -113,7 +117,11 @@ class Pump:
 
     async def _gone(self, exit: Exit) -> None:
         await asyncio.to_thread(linux.sweep, self._mark)
-        self.take_back_mail()
+        refused = self._resumes and not self._state.confirmed
+        if self._proven or refused:
+            self.mail.lost()  # nobody has heard it: the next process does
+        else:
+            self.take_back_mail()
         self._interpreter.closed(exit, resumable=self._resumable)
         await self.flush()
 
@@ -134,6 +142,7 @@ class Pump:
                     drafts.append(output)
                 case Delivered(message_id=message_id):
                     delivered.append(message_id)
+                    self._proven = True
                     self.mail.delivered(message_id)
                 case StoreFile(path=path, data=data):
                     await self.journal.store_file(Path(path), data)
@@ -176,10 +185,13 @@ class Pump:
         if self.process is not None:
             return
         found = await self._agents.ready(self._adapter, self._row.create.agent_version)
-        launch = self._adapter.launch(spec_of(self._row, self._state), found.command)
+        takes_skills = self._adapter.takes_skills
+        skills = await self._agents.skills.folders(self._row) if takes_skills else ()
+        launch = self._adapter.launch(spec_of(self._row, self._state, skills), found.command)
         process = AgentProcess(self._wake, self._mark, self._settings.max_line_bytes)
         await process.start(launch, child_environ())
         self.process = process
+        self._proven, self._resumes = False, self._state.confirmed
         log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
         self._interpreter.opened()
         await self._carry_out(self._interpreter.take())

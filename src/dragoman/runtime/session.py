@@ -16,6 +16,7 @@ import msgspec
 from dragoman import errors
 from dragoman.adapter import Adapter, Delivered
 from dragoman.runtime.agents import Agents
+from dragoman.runtime.attachments import prompt_of
 from dragoman.runtime.inbox import Inbox
 from dragoman.runtime.pump import Pump
 from dragoman.runtime.spec import update_of
@@ -24,7 +25,6 @@ from dragoman.schema.commands import (
     AnswerQuestion,
     Configure,
     Interrupt,
-    Prompt,
 )
 from dragoman.schema.events import Draft, SessionUpdated
 from dragoman.settings import Settings
@@ -50,6 +50,8 @@ class Session:
     ) -> None:
         self.id = row.session_id
         self.state = row.state
+        # An agent may repeat a message in one line, where its images take a third more.
+        self._image_room_bytes = settings.max_line_bytes // 2
         self._on_end = on_end
         self._news = asyncio.Event()
         self._inbox = Inbox(self._news.set)
@@ -65,6 +67,11 @@ class Session:
     def degraded(self) -> bool:
         """The store does not take writes."""
         return self._pump.journal.degraded
+
+    @property
+    def busy(self) -> bool:
+        """A turn is running, or about to."""
+        return self._pump.in_turn or not self._mail.empty
 
     async def recover(self) -> None:
         """Close what the last daemon left open, once. Called before `start`."""
@@ -144,22 +151,22 @@ class Session:
         if self._mail.stale:
             await self._pump.journal.settle()
             await self._mail.refresh()
-        message = self._mail.next()
-        if message is not None and self._may_send():
+        message = self._next()
+        if message is not None:
             await self._hand_over(message)
             self._news.set()  # if it failed at once, nobody else calls for the next
         await self._announce_queue()
 
-    def _may_send(self) -> bool:
-        """One message after another, unless the agent takes them into the running turn."""
-        if self._normalizer.ended:
-            return False
-        return self._pump.steers if self._pump.in_turn else not self._mail.on_way
+    def _next(self) -> MessageRow | None:
+        """One message after another, unless one wants to join the running turn, and can."""
+        if self._normalizer.ended or (self._mail.on_way and not self._pump.in_turn):
+            return None
+        if self._pump.in_turn:
+            return self._mail.next(steer=True) if self._pump.steers else None
+        return self._mail.next()
 
     async def _hand_over(self, message: MessageRow) -> None:
-        prompt = Prompt(
-            message_id=message.message_id, text=message.text, attachments=message.attachments
-        )
+        prompt = await prompt_of(message, self._image_room_bytes)
         idle = self._pump.process
         try:
             try:

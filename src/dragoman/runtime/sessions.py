@@ -27,7 +27,7 @@ from dragoman.errors import (
     StorageFull,
     Unavailable,
 )
-from dragoman.runtime import linux
+from dragoman.runtime import attachments, linux
 from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.session import Session
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
@@ -42,6 +42,7 @@ from dragoman.schema.events import (
 from dragoman.schema.http import (
     SESSION_ID_PATTERN,
     CreateSession,
+    Delivery,
     Message,
     PatchSession,
 )
@@ -80,6 +81,7 @@ class Sessions:
         left = await asyncio.to_thread(linux.sweep, f"{self._mark}:")
         if left:
             log.warning("ended %d processes that an earlier daemon left", left)
+        await self._agents.skills.clear()
         unfinished = await self.store.unfinished()
         self._recovering = [asyncio.create_task(self._recover(each)) for each in unfinished]
         if self._recovering:
@@ -140,7 +142,12 @@ class Sessions:
             created_at=now,
             updated_at=now,
         )
-        await self.store.create(row, [Draft(SessionStarted(metadata=_metadata(row, found)))])
+        started = Draft(SessionStarted(metadata=_metadata(row, found)))
+        given = wanted.skills if adapter.takes_skills else None
+        skills = self._agents.skills
+        async with skills.prepared(given.sources if given else (), directory) as prepared:
+            await self.store.create(row, [started])
+            await skills.keep(prepared, session_id)
         return row
 
     async def _first_state(self, adapter: Adapter, wanted: CreateSession) -> SessionState:
@@ -218,19 +225,24 @@ class Sessions:
 
     # --- What people may want ---
 
-    async def send(self, session_id: str, message: Message, key: str | None) -> Receipt:
+    async def send(
+        self, session_id: str, message: Message, key: str | None, delivery: Delivery = "queue"
+    ) -> Receipt:
         """Accept a message, durably; the same key never sends twice."""
         session = await self._running(session_id)
         if session.degraded:
             raise StorageFull("the store cannot write at the moment; nothing was accepted")
+        await attachments.ensure_there(message.attachments)
         row = MessageRow(
             message_id=new_id("msg"),
             text=message.message,
             attachments=message.attachments,
             created_at=now_ms(),
             key=key,
+            steer=delivery == "steer",
         )
-        receipt = await self.store.accept(session_id, row)
+        refuse = delivery == "reject" and session.busy
+        receipt = await self.store.accept(session_id, row, refuse=refuse)
         session.message_accepted()
         return receipt
 
@@ -271,6 +283,7 @@ class Sessions:
         await self.store.delete(session_id)
         files = Path(self._settings.data_dir) / "files" / session_id
         await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)
+        await self._agents.skills.remove(session_id)
 
     # --- Requests to people ---
 

@@ -17,7 +17,7 @@ from dragoman.schema.events import QueuedMessage, QueueUpdated, SessionUpdated
 from dragoman.store import MessageRow, SessionRow
 
 
-def spec_of(row: SessionRow, state: SessionState) -> Spec:
+def spec_of(row: SessionRow, state: SessionState, skills: tuple[str, ...] = ()) -> Spec:
     """How the session was created, with what has changed since."""
     create = row.create
     return Spec(
@@ -31,6 +31,7 @@ def spec_of(row: SessionRow, state: SessionState) -> Spec:
         agent_version=create.agent_version,
         env=create.env or {},
         mcp=_plain(create.mcp),
+        skills=skills,
         native_session_id=state.native_session_id,
         # Once the agent confirmed an id of its own, the fork has happened.
         fork=bool(create.resume and create.resume.fork and not state.confirmed),

@@ -149,6 +149,13 @@ class ModelInfo(Http, frozen=True, kw_only=True):
     default_variant: str | None = None
 
 
+class ModelQuery(Http, frozen=True, kw_only=True):
+    """How to list an agent's models."""
+
+    refresh: bool = False
+    """Ask the agent again, also where its answer is known."""
+
+
 class ModelList(Http, frozen=True, kw_only=True):
     """An agent's models."""
 
@@ -324,10 +331,23 @@ class StreamQuery(Http, frozen=True, kw_only=True):
     include_raw: bool = False
 
 
+Delivery = Literal["queue", "steer", "reject"]
+"""What becomes of a message while a turn is running."""
+
+
+class MessageQuery(Http, frozen=True, kw_only=True):
+    """How a message is delivered while a turn is running."""
+
+    delivery: Delivery = "queue"
+    """It waits, or joins the turn where the agent can, or is refused (409)."""
+
+
 class TurnStreamQuery(Http, frozen=True, kw_only=True):
-    """What the stream of a turn holds."""
+    """What the stream of a turn holds, and how its message is delivered."""
 
     include_raw: bool = False
+    delivery: Delivery = "queue"
+    """It waits, or joins the turn where the agent can, or is refused (409)."""
 
 
 class EventPage(Http, frozen=True, kw_only=True):

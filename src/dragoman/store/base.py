@@ -50,6 +50,8 @@ class MessageRow(Struct, frozen=True, kw_only=True):
     created_at: int
     key: str | None = None
     """The idempotency key it came with."""
+    steer: bool = False
+    """It may join a running turn."""
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -163,7 +165,9 @@ class Store(Protocol):
     async def bodies(self, session_id: str, after: int) -> list[Body]:
         """The bodies of all events after a sequence, in order."""
 
-    async def accept(self, session_id: str, message: MessageRow) -> Receipt:
+    async def accept(
+        self, session_id: str, message: MessageRow, *, refuse: bool = False
+    ) -> Receipt:
         """Keep a message, once for its key. Raise KeyReused, SessionEnded."""
 
     async def queued(self, session_id: str) -> list[MessageRow]:

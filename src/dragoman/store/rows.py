@@ -47,6 +47,7 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
     created_at: int
+    steer: bool = False
 
 
 def snapshot_of(state: SessionState) -> Snapshot:
@@ -222,8 +223,10 @@ def _session_row(found: tuple[Any, ...]) -> SessionRow:
 # --- Messages ---
 
 
-def accept(db: sqlite3.Connection, session: int, message: MessageRow) -> Receipt:
-    """Keep a message once for its key. Raise KeyReused, SessionEnded."""
+def accept(
+    db: sqlite3.Connection, session: int, message: MessageRow, refuse: bool = False
+) -> Receipt:
+    """Keep a message once for its key. Raise KeyReused, SessionEnded; Conflict to `refuse` it."""
     digest = hashlib.sha256(encode((message.text, message.attachments))).digest()
     if message.key is not None:
         known = db.execute(
@@ -239,8 +242,13 @@ def accept(db: sqlite3.Connection, session: int, message: MessageRow) -> Receipt
     ).fetchone()
     if status == "ended":
         raise SessionEnded(session_id)
+    if refuse:
+        raise Conflict("a turn is running, and delivery is `reject`; try again, or use `queue`")
     body = StoredMessage(
-        text=message.text, attachments=message.attachments, created_at=message.created_at
+        text=message.text,
+        attachments=message.attachments,
+        created_at=message.created_at,
+        steer=message.steer,
     )
     db.execute(
         "INSERT INTO messages (message_id, session, state, key, digest, body) "
@@ -285,6 +293,7 @@ def _message_row(message_id: str, body: bytes, key: str | None) -> MessageRow:
         attachments=stored.attachments,
         created_at=stored.created_at,
         key=key,
+        steer=stored.steer,
     )
 
 

@@ -269,10 +269,12 @@ class SqliteStore:
 
     # --- Messages and requests ---
 
-    async def accept(self, session_id: str, message: MessageRow) -> Receipt:
+    async def accept(
+        self, session_id: str, message: MessageRow, *, refuse: bool = False
+    ) -> Receipt:
         """Keep a message, once for its key. Raise KeyReused, SessionEnded."""
         feed = await self._feed(session_id)
-        work = partial(rows.accept, session=feed.session, message=message)
+        work = partial(rows.accept, session=feed.session, message=message, refuse=refuse)
         return await self._writer.submit(work)
 
     async def queued(self, session_id: str) -> list[MessageRow]:

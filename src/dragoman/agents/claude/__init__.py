@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 from dragoman.adapter import Adapter, Capabilities, Feature
+from dragoman.agents.claude.catalogue import CATALOGUE
 from dragoman.agents.claude.convert import ClaudeConverter
+from dragoman.agents.claude.drill import DRILL
 from dragoman.agents.claude.launch import launch
 from dragoman.agents.claude.noise import NOISE
 from dragoman.agents.claude.package import PACKAGE
@@ -42,7 +44,10 @@ ADAPTER = Adapter(
         _model("haiku", "Haiku"),
     ),
     default_model="default",
+    catalogue=CATALOGUE,
+    takes_skills=True,
     credentials=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    drill=DRILL,
     launch=launch,
     converter=ClaudeConverter,
     terms={

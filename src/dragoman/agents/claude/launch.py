@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dragoman.adapter import Launch, Spec
-from dragoman.schema.commands import PermissionMode, Prompt
+from dragoman.schema.commands import Attachment, PermissionMode, Prompt
 
 FLAGS = (
     "-p",
@@ -104,15 +104,25 @@ def _hidden(name: str, value: str, env: dict[str, str]) -> str:
 
 
 def attached(prompt: Prompt) -> str | list[dict[str, Any]]:
-    """A person's words, with images as such and other files by their paths."""
+    """A person's words, with images as such and other files named so that they are read."""
     if not prompt.attachments:
         return prompt.text
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}]
+    blocks: list[dict[str, Any]] = []
+    words = [prompt.text] if prompt.text else []
     for file in prompt.attachments:
         if file.path in prompt.images:
             data = base64.b64encode(prompt.images[file.path]).decode()
             source = {"type": "base64", "media_type": file.mime, "data": data}
             blocks.append({"type": "image", "source": source})
         else:
-            blocks.append({"type": "text", "text": f"Attached file: {file.path}"})
-    return blocks
+            words.append(_mention(file))
+    # Claude Code reads what is mentioned in the last block, and nowhere else.
+    return [*blocks, {"type": "text", "text": "\n\n".join(words)}] if words else blocks
+
+
+def _mention(file: Attachment) -> str:
+    """What makes Claude Code read a file, or list a folder, before it asks the model."""
+    plain = file.path.isprintable() and '"' not in file.path
+    mention = f'@"{file.path}"' if plain else f"Attached file: {file.path}"
+    named = file.filename and file.filename != file.path.rpartition("/")[2]
+    return f"{mention} ({file.filename})" if named else mention

@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.cli import agents, doctor, events, record, reply, send, serve, sessions, testing
+from dragoman.cli import (
+    agents,
+    conform,
+    doctor,
+    events,
+    record,
+    reply,
+    send,
+    serve,
+    sessions,
+    testing,
+)
 
 HINT = """\
 New here? Start the daemon:         dragoman serve
@@ -35,6 +46,7 @@ app.command("rm")(sessions.rm)
 app.add_typer(agents.app, name="agents")
 app.command("doctor")(doctor.doctor)
 app.add_typer(testing.app, name="testing")
+app.command("conform")(conform.conform)
 app.command("record")(record.record)
 app.command("replay", context_settings=record.AS_GIVEN)(record.replay)
 

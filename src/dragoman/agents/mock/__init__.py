@@ -6,6 +6,7 @@ from typing import get_args
 
 from dragoman.adapter import Adapter, Capabilities, Feature, Noise
 from dragoman.agents.mock.convert import MockConverter
+from dragoman.agents.mock.drill import DRILL
 from dragoman.agents.mock.launch import COMMAND, launch
 from dragoman.schema.http import ModeInfo, ModelInfo
 
@@ -43,6 +44,7 @@ ADAPTER = Adapter(
             for type in ("text_delta", "reasoning_delta", "arguments_delta", "tool_output")
         ),
     ),
+    drill=DRILL,
     launch=launch,
     converter=MockConverter,
     terms={

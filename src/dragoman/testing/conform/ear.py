@@ -1,0 +1,78 @@
+"""Hears a session's events as they come, in a thread of its own, so that waiting can end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from dragoman.client import Client
+from dragoman.errors import DragomanError
+from dragoman.schema.events import Event, TurnEnded
+from dragoman.testing.conform.probe import Missed
+
+PATIENCE_S = 15.0
+"""How long an agent may take for anything, on a busy machine."""
+
+
+class Ear:
+    """All events of one session, and a place up to which they were waited for."""
+
+    def __init__(self, client: Client, session: str) -> None:
+        self._client = client
+        self._session = session
+        self._events: list[Event] = []
+        self._news = threading.Condition()
+        self._failure: DragomanError | None = None
+        self._thread = threading.Thread(target=self._listen, name=f"ear {session}", daemon=True)
+        self._thread.start()
+
+    @property
+    def events(self) -> list[Event]:
+        """What was heard so far."""
+        with self._news:
+            return list(self._events)
+
+    def until(
+        self, wanted: Callable[[Event], bool], expected: str, after: int = 0, *, last: str = ""
+    ) -> Event:
+        """The first such event after a sequence. Raise Missed in time, or at an event `last`."""
+        deadline = time.monotonic() + PATIENCE_S
+        with self._news:
+            while True:
+                later = self._events[after:]
+                for event in later:
+                    if wanted(event):
+                        return event
+                    if event.type in (last, "session.ended"):
+                        raise Missed(expected, _told(later))
+                if self._failure is not None:
+                    raise self._failure
+                if not self._news.wait(deadline - time.monotonic()):
+                    raise Missed(expected, f"nothing of it in {PATIENCE_S:.0f} s, {_told(later)}")
+
+    def close(self) -> None:
+        """Wait for the end of the session to be heard."""
+        self._thread.join(PATIENCE_S)
+
+    def _listen(self) -> None:
+        try:
+            for event in self._client.follow(self._session, include_raw=True):
+                with self._news:
+                    self._events.append(event)
+                    self._news.notify_all()
+        except DragomanError as error:
+            with self._news:
+                self._failure = error
+                self._news.notify_all()
+
+
+def _told(events: list[Event]) -> str:
+    """The last events in a few words."""
+    if not events:
+        return "no event"
+    words = [
+        f"{event.type} {event.data.outcome}" if isinstance(event.data, TurnEnded) else event.type
+        for event in events[-3:]
+    ]
+    return f"{len(events)} events, the last: {', '.join(words)}"

@@ -1,0 +1,49 @@
+"""What a probe is: one thing that an agent may do, and how to see that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dragoman.adapter import Feature
+from dragoman.errors import DragomanError
+
+if TYPE_CHECKING:
+    from dragoman.testing.conform.stage import Stage
+
+
+class Missed(DragomanError):
+    """What was expected did not happen; this did."""
+
+    title = "Missed"
+
+    def __init__(self, expected: str, seen: str) -> None:
+        super().__init__(f"expected {expected}; seen: {seen}")
+        self.expected = expected
+        self.seen = seen
+
+
+class Untried(DragomanError):
+    """The agent's drill does not say how to make it do this."""
+
+    title = "Untried"
+
+
+Trial = Callable[["Stage"], None]
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """A trial of one feature; raises Missed where the stream does not show it."""
+
+    name: str
+    feature: Feature | None
+    """None: every agent must pass."""
+    trial: Trial
+
+
+def expect(holds: object, expected: str, seen: object) -> None:
+    """Raise Missed unless it holds."""
+    if not holds:
+        raise Missed(expected, str(seen))

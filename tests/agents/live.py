@@ -40,6 +40,7 @@ class Live(Talk):
         folder: Path,
         agent: str,
         environ: Environ,
+        /,
         **create: Any,
     ) -> None:
         self.model = model
@@ -87,7 +88,9 @@ class Bench:
         model = self._stack.enter_context(ScriptedModel(steps))
         return self.another(model, **create)
 
-    def another(self, model: ScriptedModel, *, folder: Path | None = None, **create: Any) -> Live:
+    def another(
+        self, model: ScriptedModel, /, *, folder: Path | None = None, **create: Any
+    ) -> Live:
         """A session beside another one: on its model, and in its folder."""
         self._count += 1
         own = folder or self._folder / str(self._count)

@@ -132,6 +132,7 @@ def test_costs_add_up_and_one_estimate_makes_the_sum_an_estimate() -> None:
     assert add(reported, estimated).cost_source == "estimated"
     assert add(reported, Usage()).cost_usd == 0.5
     assert add(Usage(), Usage()).cost_usd is UNSET
+    assert add(Usage(cost_usd=0.1), Usage(cost_usd=0.2)).cost_usd == 0.3
 
 
 def test_the_costs_of_a_model_add_up_where_they_are_known() -> None:

@@ -260,3 +260,23 @@ def test_of_a_streamed_output_only_the_beginning_is_remembered(stage: Stage) -> 
     (part,) = last(stage).content
     assert isinstance(part, ToolResult)
     assert len(part.output) == MAX_PREVIEW
+
+
+def test_what_a_subagent_says_many_turns_later_still_names_the_call_that_started_it(
+    stage: Stage,
+) -> None:
+    running = StartItem(
+        key="s", kind="status", parent="t", subagent="sub", loose=True,
+        content=(Status(label="subagent"),),
+    )  # fmt: skip
+    word = StartItem(
+        key="w", kind="message", role="assistant", parent="t", subagent="sub", loose=True,
+        content=(Text(text="found"),),
+    )  # fmt: skip
+    stage.play(Write(False)).say(*whole(CALL), running, *whole(RESULT))
+    call = next(item for item in completed(stage) if item.kind == "tool_call")
+    for _ in range(3):
+        stage.say(EndTurn(outcome="completed")).play(Write(False))
+    stage.say(*whole(word))
+    assert last(stage).parent_id == call.item_id
+    assert stage.tape.violations() == []

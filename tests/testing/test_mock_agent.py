@@ -20,6 +20,7 @@ from .mock_process import DEADLINE_S, Agent, completed, ends_turn, is_delta, out
 def bound(agent: Agent) -> str:
     (bind,) = agent.until(lambda step: isinstance(step, Bind))[:1]
     assert isinstance(bind, Bind)
+    assert bind.native_session_id is not None
     return bind.native_session_id
 
 

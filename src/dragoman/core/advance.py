@@ -80,7 +80,7 @@ class Interpreter:
                 self._decide(step)
             elif isinstance(step, Bind):
                 self._state.native_session_id = step.native_session_id
-                self._state.confirmed = True
+                self._state.confirmed = step.native_session_id is not None
 
     def _decide(self, ask: AskPermission) -> None:
         """Modes and rules answer at once, by the same way as a person."""

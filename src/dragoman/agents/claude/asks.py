@@ -8,8 +8,8 @@ from msgspec import UNSET, Struct
 
 from dragoman.adapter import AskPermission, AskQuestion
 from dragoman.agents.claude import native
-from dragoman.agents.claude.results import WRITES, diff
-from dragoman.agents.claude.rules import native_rules, rule_name
+from dragoman.agents.claude.diffs import diff
+from dragoman.agents.claude.rules import Rule, is_plain_edit, rule_of
 from dragoman.agents.claude.tasks import Owner
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
@@ -22,14 +22,18 @@ NO_PLAN = "The agent wants to leave plan mode. It has written no plan."
 class Ask(Struct, frozen=True):
     """A request that waits, as the answer needs it."""
 
-    tool: str
+    call_id: str
     input: Any
-    suggestions: tuple[Any, ...]
+    rule: Rule
 
 
-def ask_of(wanted: native.Wanted) -> Ask:
-    """What is asked."""
-    return Ask(wanted.tool_name, wanted.input, wanted.permission_suggestions or ())
+NOTHING = Ask("", None, Rule(""))
+"""An answer to what is no longer asked."""
+
+
+def ask_of(wanted: native.Wanted, directory: str) -> Ask:
+    """What is asked, and what "always" would allow."""
+    return Ask(wanted.tool_use_id or "", wanted.input, rule_of(wanted, directory))
 
 
 def question(key: str, wanted: native.Wanted, owner: Owner) -> AskQuestion | None:
@@ -77,7 +81,7 @@ def _option(option: Any) -> QuestionOption:
     )
 
 
-def permission(key: str, wanted: native.Wanted, owner: Owner) -> AskPermission:
+def permission(key: str, wanted: native.Wanted, rule: Rule, owner: Owner) -> AskPermission:
     """The permission that a tool needs."""
     asked = wanted.input if isinstance(wanted.input, dict) else {}
     paths = [asked.get("file_path"), asked.get("notebook_path"), wanted.blocked_path]
@@ -97,8 +101,9 @@ def permission(key: str, wanted: native.Wanted, owner: Owner) -> AskPermission:
         action=wanted.tool_name,
         metadata={name: value for name, value in about.items() if value is not None},
         item=wanted.tool_use_id,
-        rule=rule_name(native_rules(wanted.tool_name, wanted.permission_suggestions or ())),
-        edits_files=wanted.tool_name in WRITES,
+        rule=str(rule),
+        # What Claude Code has a reason of its own to ask for, no mode of ours answers.
+        edits_files=is_plain_edit(wanted),
         loose=owner.loose,
     )
 
@@ -112,8 +117,13 @@ def _preview(tool: str, asked: dict[str, Any]) -> str | None:
         return diff(path, None, asked["content"])
     old, new = asked.get("old_string"), asked.get("new_string")
     if isinstance(old, str) and isinstance(new, str):
-        return diff(path, old, new)
+        return diff(path, _ended(old), _ended(new))
     return None
+
+
+def _ended(text: str) -> str:
+    # Where a string ends is seldom where the file ends.
+    return text if text.endswith("\n") or not text else f"{text}\n"
 
 
 def permission_answer(ask: Ask, answer: AnswerPermission) -> dict[str, Any]:
@@ -124,12 +134,8 @@ def permission_answer(ask: Ask, answer: AnswerPermission) -> dict[str, Any]:
         "behavior": "allow",
         "updatedInput": ask.input if answer.updated_input is None else answer.updated_input,
     }
-    if answer.reply == "always":
-        # Never the suggestions themselves: they flip the mode and write into the workspace.
-        rules = native_rules(ask.tool, ask.suggestions)
-        given["updatedPermissions"] = [
-            {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
-        ]
+    if answer.reply == "always" and ask.rule.native:
+        given["updatedPermissions"] = [ask.rule.added()]
     return given
 
 
@@ -138,7 +144,7 @@ def question_answer(ask: Ask, answer: AnswerQuestion) -> dict[str, Any]:
     if answer.answers is None:
         return {"behavior": "deny", "message": DECLINED}
     asked = ask.input if isinstance(ask.input, dict) else {}
-    if ask.tool == "ExitPlanMode":
+    if ask.rule.tool == "ExitPlanMode":
         said = ", ".join(label for given in answer.answers for label in given)
         if said == APPROVE:
             return {"behavior": "allow", "updatedInput": asked}

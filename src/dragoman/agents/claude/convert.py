@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, assert_never
 
 import msgspec
-from msgspec import UNSET
 
 from dragoman.adapter import (
     BeginTurn,
@@ -17,6 +16,7 @@ from dragoman.adapter import (
     EndSession,
     EndTurn,
     Exit,
+    Report,
     Resolve,
     Send,
     Spec,
@@ -26,7 +26,8 @@ from dragoman.adapter import (
     Withdraw,
 )
 from dragoman.agents.claude import asks, model, native, system
-from dragoman.agents.claude.launch import attached, native_mode, our_mode
+from dragoman.agents.claude.changes import Changes
+from dragoman.agents.claude.launch import attached
 from dragoman.agents.claude.messages import Messages
 from dragoman.agents.claude.notices import Notices
 from dragoman.agents.claude.results import Given, content_of, result_steps, text_of
@@ -52,20 +53,19 @@ class ClaudeConverter:
 
     def __init__(self, spec: Spec) -> None:
         self._directory = spec.directory
-        self._bypass = spec.permission_mode == "bypass"
-        """The process was started to ask nobody."""
-        self._policy_bypass = False
-        """It was not, and our own policy says yes to everything instead."""
-        self._model = spec.model
+        self._changes = Changes(spec)
         self._tasks = Tasks()
         self._messages = Messages(spec.directory)
         self._notices = Notices()
         self._meter = Meter()
         self._asks: dict[str, asks.Ask] = {}
         self._sent = Sent()
-        self._wanted: dict[str, Configure] = {}
         self._requests = 0
         self._native: str | None = None
+        self._up = False
+        """The process has begun a turn."""
+        self._kept = spec.native_session_id is not None
+        """A turn of this conversation is over, so Claude Code must have kept it."""
         self._in_turn = False
         self._interrupting = False
         self._said_why = False
@@ -105,32 +105,19 @@ class ClaudeConverter:
         )
 
     def _answer(self, key: str, answer: AnswerPermission | AnswerQuestion) -> Send:
-        ask = self._asks.pop(key, asks.Ask("", None, ()))
+        ask = self._asks.pop(key, asks.NOTHING)
         if isinstance(answer, AnswerPermission):
             response = asks.permission_answer(ask, answer)
+            if answer.updated_input is not None:
+                self._messages.changed(ask.call_id, answer.updated_input)
         else:
             response = asks.question_answer(ask, answer)
         return _respond(key, response)
 
     def _configure(self, wanted: Configure) -> Iterator[Step]:
-        """Ask for each change; one that is refused is an error, and is taken back."""
-        changes: list[tuple[dict[str, Any], Configure]] = []
-        if wanted.model is not None:
-            changes.append(
-                ({"subtype": "set_model", "model": wanted.model}, Configure(model=self._model))
-            )
-            self._model = wanted.model
-        if wanted.variant is not None:
-            settings = {"effortLevel": wanted.variant}
-            changes.append(({"subtype": "apply_flag_settings", "settings": settings}, Configure()))
-        mode = native_mode(wanted.mode, wanted.permission_mode)
-        if mode is not None:
-            self._policy_bypass = mode == "bypassPermissions" and not self._bypass
-            if not self._policy_bypass:
-                changes.append(({"subtype": "set_permission_mode", "mode": mode}, Configure()))
-        for request, before in changes:
+        for request, before in self._changes.wanted(wanted):
             yield self._request(**request)
-            self._wanted[f"dragoman_{self._requests}"] = before
+            self._changes.sent(f"dragoman_{self._requests}", before)
         given = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value}
         yield Update(body=SessionUpdated(**given))
 
@@ -160,7 +147,7 @@ class ClaudeConverter:
                 self._asks.pop(key, None)
                 yield Withdraw(key=key, reason="interrupt" if self._interrupting else "agent")
             case native.ControlResponse(response=answer):
-                yield from self._answered(answer)
+                yield from self._changes.answered(answer)
             case native.CommandLifecycle():
                 yield from self._lifecycle(line)
             case native.ConversationReset(trigger=trigger):
@@ -182,7 +169,8 @@ class ClaudeConverter:
         if isinstance(line.event, model.MessageDelta) and line.parent_tool_use_id is None:
             self._last_tokens = line.event.usage or self._last_tokens
         owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
-        yield from self._explained(self._messages.stream(line, owner))
+        why = None if line.abandoned_blocks is None else "retracted"
+        yield from self._explained(self._messages.stream(line, owner), why)
 
     def _assistant(self, line: native.Assistant) -> Iterator[Step]:
         if line.message.model == SYNTHETIC and (line.is_api_error_message or line.error):
@@ -192,14 +180,14 @@ class ClaudeConverter:
         owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
         yield from self._explained(self._messages.whole(line, owner))
 
-    def _explained(self, steps: Iterator[Step]) -> Iterator[Step]:
-        """The same steps; what an interrupt has cut says so."""
+    def _explained(self, steps: Iterator[Step], why: str | None = None) -> Iterator[Step]:
+        """The same steps; what was cut says why."""
+        reason = "interrupted" if self._interrupting else why
         for step in steps:
-            if self._interrupting and isinstance(step, CompleteItem) and step.status == "failed":
-                step = msgspec.structs.replace(
-                    step, fields={"reason": "interrupted", **step.fields}
-                )
-            yield step
+            if reason and isinstance(step, CompleteItem) and step.status == "failed":
+                yield msgspec.structs.replace(step, fields={"reason": reason, **step.fields})
+            else:
+                yield step
 
     # --- Under a person's role ---
 
@@ -229,7 +217,7 @@ class ClaudeConverter:
             yield from self._messages.finish(line.parent_tool_use_id)
         call = self._messages.calls.pop(block.tool_use_id, None)
         about = [meta for meta in line.tool_result_meta or () if meta.id == block.tool_use_id]
-        refused = about[0].non_execution_kind if about else None
+        refused = about[0].refused if about else None
         yield from result_steps(
             Given(
                 block=block,
@@ -266,37 +254,28 @@ class ClaudeConverter:
             case system.Init():
                 yield from self._init(line)
             case system.StatusLine(permission_mode=str(mode)):
-                yield from self._mode(mode)
+                yield Update(body=self._changes.told(mode))
             case system.Task():
                 yield from self._task(line, subtype)
+            case system.Compacted(compact_metadata={"post_tokens": int(tokens)}):
+                self._last_tokens = model.Tokens(input_tokens=tokens)
+                yield from self._notices.system(line, subtype)
             case system.Quiet():
                 return
             case _:
                 yield from self._notices.system(line, subtype)
 
     def _init(self, line: system.Init) -> Iterator[Step]:
-        self._in_turn = True
+        self._in_turn = self._up = True
         if line.session_id is not None and line.session_id != self._native:
             self._native = line.session_id
             yield Bind(line.session_id)
-        self._model = line.model or self._model
         about = {"model": line.model, "version": line.claude_code_version}
         yield BeginTurn(metadata={name: value for name, value in about.items() if value})
-        mode = None if self._policy_bypass else line.permission_mode
-        yield Update(
-            body=SessionUpdated(
-                model=UNSET if line.model is None else line.model,
-                permission_mode=UNSET if mode is None else our_mode(mode),
-            )
-        )
+        yield Update(body=self._changes.begun(line.model, line.permission_mode))
         for message_id in self._sent.begun(line.user_message_uuids):
             yield Delivered(message_id=message_id, echoed=True)
         yield from self._notices.mcp(line.mcp_servers)
-
-    def _mode(self, mode: str) -> Iterator[Step]:
-        self._policy_bypass = self._policy_bypass and mode == "default"
-        shown = "bypass" if self._policy_bypass else our_mode(mode)
-        yield Update(body=SessionUpdated(permission_mode=shown))
 
     def _task(self, task: system.Task, subtype: str) -> Iterator[Step]:
         match subtype:
@@ -314,7 +293,11 @@ class ClaudeConverter:
                 self._tasks.forget(task.task_id)
 
     def _result(self, result: native.Result) -> Iterator[Step]:
+        if result.errors and not self._up:
+            yield from self._no_conversation(failure_of(result))
+            return
         self._in_turn = False
+        self._kept = True
         end = end_of(result, self._meter.usage(result))
         loose = self._tasks.loose_calls()
         completed = end.outcome == "completed"
@@ -323,14 +306,25 @@ class ClaudeConverter:
         self._sent.turn_over()
         if end.outcome == "failed" and not self._said_why:
             yield failure_of(result)
-        context = context_of(result, self._model, self._last_tokens)
+        context = context_of(result, self._changes.model, self._last_tokens)
         if context is not None:
             yield Update(body=SessionUpdated(context=context))
         yield end
         self._said_why = self._interrupting = False
-        if self._native is None and end.outcome == "failed":
-            # It never came up: there is nothing to resume, now or later.
-            yield EndSession(reason="error", message=failure_of(result).message)
+
+    def _no_conversation(self, why: Report) -> Iterator[Step]:
+        """The process cannot go on where another stopped."""
+        if not self._kept:
+            # That one was killed before it had written anything down: nothing is lost.
+            self._native = None
+            yield Bind(None)
+            yield from self._notices.status("resume.failed", why.message, status="failed")
+            return
+        for message_id in self._sent.all():
+            yield Delivered(message_id=message_id)
+        yield why
+        yield EndTurn(outcome="failed")
+        yield EndSession(reason="error", message=why.message)
 
     # --- Requests ---
 
@@ -345,20 +339,10 @@ class ClaudeConverter:
             yield _line(type="control_response", response=response)
             yield from self._notices.unknown(msgspec.to_builtins(wanted))
         else:
-            self._asks[key] = asks.ask_of(wanted)
+            ask = self._asks[key] = asks.ask_of(wanted, self._directory)
             owner = self._tasks.owner(None, wanted.agent_id)
             question = asks.question(key, wanted, owner)
-            yield question or asks.permission(key, wanted, owner)
-
-    def _answered(self, answer: native.Answer) -> Iterator[Step]:
-        """An answer to us; our own answers come back here too, and mean nothing."""
-        before = self._wanted.pop(answer.request_id, None)
-        if before is None or answer.subtype != "error":
-            return
-        yield from self._notices.refused(answer)
-        if before.model is not None:
-            self._model = before.model
-            yield Update(body=SessionUpdated(model=before.model))
+            yield question or asks.permission(key, wanted, ask.rule, owner)
 
     # --- The process ---
 
@@ -371,9 +355,9 @@ class ClaudeConverter:
         self._messages.clear()
         self._tasks = Tasks()
         self._meter.reset()
-        for known in (self._asks, self._sent, self._wanted):
+        for known in (self._asks, self._sent, self._changes):
             known.clear()
-        self._in_turn = self._interrupting = self._said_why = self._policy_bypass = False
+        self._up = self._in_turn = self._interrupting = self._said_why = False
         return iter(())
 
 

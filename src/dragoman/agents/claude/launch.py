@@ -85,7 +85,8 @@ def _server(name: str, config: dict[str, Any], env: dict[str, str]) -> dict[str,
             headers[header] = f"${{{variable}}}"
         if config.get("bearerTokenEnvVar"):
             headers["Authorization"] = f"Bearer ${{{config['bearerTokenEnvVar']}}}"
-        return {"type": config.get("transport") or "http", "url": config["url"], "headers": headers}
+        url = _hidden(f"{name}_url", config["url"], env)
+        return {"type": config.get("transport") or "http", "url": url, "headers": headers}
     command = config["command"]
     words = [command] if isinstance(command, str) else list(command)
     given = {**(config.get("environment") or {}), **(config.get("env") or {})}
@@ -98,7 +99,9 @@ def _server(name: str, config: dict[str, Any], env: dict[str, str]) -> dict[str,
 
 
 def _hidden(name: str, value: str, env: dict[str, str]) -> str:
-    variable = "MCP_" + "".join(c if c.isalnum() else "_" for c in name).upper()
+    """A variable that holds the value; numbered, since two names may be the same but for signs."""
+    word = "".join(c if c.isascii() and c.isalnum() else "_" for c in name).upper()
+    variable = f"MCP_{len(env)}_{word}"
     env[variable] = value
     return f"${{{variable}}}"
 

@@ -210,6 +210,11 @@ class Messages:
                 fields["title"] = title
         return fields
 
+    def changed(self, call_id: str, given: Any) -> None:
+        """A person gave a call another input."""
+        if call_id in self.calls:
+            self.calls[call_id].input = given
+
     # --- Ends ---
 
     def finish(self, scope: str | None) -> Iterator[Step]:
@@ -274,7 +279,7 @@ def _part(block: _Block) -> ContentPart:
             return Reasoning(text="", visibility="private")
         case model.ToolUseBlock() | model.ServerToolUseBlock() | model.McpToolUseBlock():
             call = ToolCall(name=found.name, arguments=block.text, call_id=found.id)
-            if found.input is None or _parsed(block.text) == found.input:
+            if found.input is None or _parsed(block.text) in (found.input, None):
                 return call
             return msgspec.structs.replace(call, input=found.input)
         case _ if call_id := _answered(found):
@@ -357,6 +362,7 @@ def _answered(found: model.AnyBlock | model.Unmodelled) -> str:
 
 
 def _parsed(arguments: str) -> Any:
+    """The arguments; None where they are broken, and no tool will be run with them."""
     try:
         return msgspec.json.decode(arguments or "{}")
     except msgspec.DecodeError:

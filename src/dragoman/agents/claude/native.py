@@ -75,11 +75,25 @@ class Said(Struct, frozen=True, kw_only=True):
     content: str | tuple[Raw, ...] = ""
 
 
+class Decision(Struct, frozen=True, kw_only=True):
+    """Who allowed or refused a call."""
+
+    source: str | None = None
+
+
 class ResultMeta(Struct, frozen=True, kw_only=True):
     """What became of a call."""
 
     id: str | None = None
     non_execution_kind: str | None = None
+    permission_decision: Decision | None = None
+
+    @property
+    def refused(self) -> str | None:
+        """Why it was not run; a person's no is told as a rule's, but for its source."""
+        decided = self.permission_decision
+        by_person = decided is not None and decided.source == "user_reject"
+        return "user_reject" if self.non_execution_kind and by_person else self.non_execution_kind
 
 
 class User(Native, frozen=True, kw_only=True, tag="user"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import CompleteItem, Report, StartItem, Step, whole
+from dragoman.adapter import CompleteItem, StartItem, Step, whole
 from dragoman.agents.claude import model, native
 from dragoman.agents.claude.system import (
     AnySystem,
@@ -89,17 +89,30 @@ class Notices:
             case Compacted(compact_metadata=about):
                 yield from self.status("compacted", None, Json(json=about))
             case Hook():
-                detail = " ".join(filter(None, (subtype, line.hook_name, line.outcome)))
-                failed = line.outcome in ("error", "failed") or bool(line.exit_code)
-                outcome: ItemStatus = "failed" if failed else "completed"
-                yield from self.status("hook", detail, _json(line), status=outcome)
+                yield from self._hook(line, subtype)
             case Told(content=content, message=message):
                 detail = content if isinstance(content, str) else message
-                yield from self.status(subtype, detail if isinstance(detail, str) else None)
+                yield from self.status(
+                    subtype, detail if detail and isinstance(detail, str) else None
+                )
             case model.Unmodelled(json=found):
                 yield from self.unknown(found)
             case _:
                 return
+
+    def _hook(self, hook: Hook, subtype: str) -> Iterator[Step]:
+        """A hook's item is open while it runs."""
+        detail = " ".join(filter(None, (hook.hook_name, hook.outcome)))
+        parts = (Status(label="hook", detail=detail), _json(hook))
+        key = f"hook:{hook.hook_id}"
+        if subtype == "hook_started":
+            yield msgspec.structs.replace(self._item("status", *parts), key=key)
+        elif subtype == "hook_response":
+            failed = hook.outcome in ("error", "failed") or bool(hook.exit_code)
+            status: ItemStatus = "failed" if failed else "completed"
+            yield CompleteItem(key=key, content=parts, status=status)
+        else:
+            yield from whole(self._item("status", *parts))
 
     def mcp(self, servers: Iterable[McpServer]) -> Iterator[Step]:
         """An MCP server that does not come up, told once."""
@@ -108,10 +121,6 @@ class Notices:
             self._mcp[server.name] = server.status
             if server.status not in ("connected", "pending", known):
                 yield from self.status(f"mcp.{server.status}", server.name, status="failed")
-
-    def refused(self, answer: native.Answer) -> Iterator[Step]:
-        """A change that Claude Code does not make."""
-        yield Report(message=answer.error or "refused", code=answer.error_code or "refused")
 
     def _item(self, kind: ItemKind, *parts: ContentPart) -> StartItem:
         self._count += 1

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from dragoman.adapter import Blob, CompleteItem, Content, Delta, ItemFields, StartItem, Step
 from dragoman.agents.claude import model
+from dragoman.agents.claude.diffs import Edit, diff, edited
 from dragoman.agents.claude.messages import Call
 from dragoman.agents.claude.tasks import Owner
 from dragoman.schema.items import ContentPart, FileAction, FileRef, Json, Text, ToolResult
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
-_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
+_ERROR = "Error: "
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)(?:\n|$)")
+_TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.S)
 
 
 class Given(Struct, frozen=True, kw_only=True):
@@ -49,7 +51,7 @@ def result_steps(given: Given) -> Iterator[Step]:
         loose=given.owner.loose,
     )
     parts = content_of(given.block.content)
-    output = _output(parts, given.structured)
+    output = _output(parts, given)
     if output:
         yield Delta(key, output, "output")
     rest = tuple(part for part in parts if not isinstance(part, Text))
@@ -85,13 +87,25 @@ def text_of(parts: Content) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
-def _output(parts: Content, structured: Any) -> str:
+def _output(parts: Content, given: Given) -> str:
     """What the tool printed, rather than what the model was told about it."""
-    if isinstance(structured, dict) and isinstance(structured.get("stdout"), str):
-        printed = [structured["stdout"], structured.get("stderr") or ""]
-        if not structured.get("backgroundTaskId"):
+    about, text = given.structured, text_of(parts)
+    if isinstance(about, dict) and isinstance(about.get("stdout"), str):
+        printed = [about["stdout"], about.get("stderr") or ""]
+        if not about.get("backgroundTaskId"):
             return "\n".join(text for text in printed if text)
-    return text_of(parts)
+    return _failure(text, given) if given.block.is_error else text
+
+
+def _failure(text: str, given: Given) -> str:
+    """What went wrong, without the words around it that are for the model only."""
+    told = given.structured
+    if isinstance(told, str) and told.startswith(_ERROR):
+        text = told.removeprefix(_ERROR)
+    wrapped = _TOOL_ERROR.fullmatch(text)
+    text = wrapped[1].removeprefix(_ERROR) if wrapped else text
+    code = _EXIT_CODE.match(text) if given.call is not None and given.call.name == "Bash" else None
+    return text[code.end() :] if code else text
 
 
 def _fields(given: Given, text: str) -> ItemFields:
@@ -135,7 +149,7 @@ def _files(given: Given) -> tuple[FileRef, ...]:
     path = posixpath.normpath(posixpath.join(given.directory, named))
     if call.name == "Read":
         return (FileRef(path=path, action="read"),)
-    action: FileAction = "write" if call.name == "Write" else "patch"
+    action: FileAction = "write" if call.name == "Write" or _creates(about) else "patch"
     return (FileRef(path=path, action=action, diff=_diff_of(path, about)),)
 
 
@@ -143,51 +157,23 @@ def _diff_of(path: str, about: dict[str, Any]) -> str | None:
     """The change, from what Claude Code tells of the file before and after it."""
     before = about.get("originalFile", about.get("original_file"))
     after = about.get("content", about.get("updated_file"))
+    old, new = about.get("oldString"), about.get("newString")
+    if isinstance(before, str) and isinstance(old, str) and isinstance(new, str):
+        after = edited(
+            Edit(
+                before=before,
+                old=old,
+                new=new,
+                everywhere=about.get("replaceAll") is True,
+                hunks=about.get("structuredPatch"),
+            )
+        )
+        before = None if _creates(about) else before
     if isinstance(after, str) and (before is None or isinstance(before, str)):
         return diff(path, before, after)
-    old, new = about.get("oldString"), about.get("newString")
-    if isinstance(before, str) and isinstance(old, str) and isinstance(new, str) and old:
-        count = -1 if about.get("replaceAll") else 1
-        return diff(path, before, before.replace(old, new, count))
-    hunks = about.get("structuredPatch")
-    return _from_hunks(path, hunks) if isinstance(hunks, list) and hunks else None
+    return None
 
 
-def diff(path: str, before: str | None, after: str) -> str:
-    """A git-style unified diff; `before` None: the file is new."""
-    name = path.lstrip("/")
-    old, new = _lines(before or ""), _lines(after)
-    body = list(difflib.unified_diff(old, new, "a", "b", lineterm=""))[2:]
-    return _headed(name, before is None, [_ended(line) for line in body])
-
-
-def _lines(text: str) -> list[str]:
-    # A last line that lacks its newline is another line than one that has it.
-    lines = text.split("\n")
-    whole = [line + "\n" for line in lines[:-1]]
-    return [*whole, lines[-1]] if lines[-1] else whole
-
-
-def _ended(line: str) -> str:
-    if line.startswith("@@"):
-        return line
-    return line[:-1] if line.endswith("\n") else f"{line}\n\\ No newline at end of file"
-
-
-def _headed(name: str, fresh: bool, body: Sequence[str]) -> str:
-    head = [f"diff --git a/{name} b/{name}"]
-    head += ["new file mode 100644"] if fresh else []
-    if body:
-        head += ["--- /dev/null" if fresh else f"--- a/{name}", f"+++ b/{name}"]
-    return "\n".join([*head, *body]) + "\n"
-
-
-def _from_hunks(path: str, hunks: list[Any]) -> str | None:
-    body: list[str] = []
-    try:
-        for hunk in hunks:
-            old = f"{hunk['oldStart']},{hunk['oldLines']}"
-            body += [f"@@ -{old} +{hunk['newStart']},{hunk['newLines']} @@", *hunk["lines"]]
-    except (KeyError, TypeError):
-        return None
-    return _headed(path.lstrip("/"), False, [str(line) for line in body])
+def _creates(about: dict[str, Any]) -> bool:
+    """Whether an edit makes the file: it replaces nothing, where nothing was."""
+    return about.get("oldString") == "" and about.get("originalFile") == ""

@@ -26,6 +26,10 @@ class Sent:
         """The message that is known under an id; None: it is not ours."""
         return self._messages.get(key or "")
 
+    def all(self) -> tuple[str, ...]:
+        """All messages that are not done."""
+        return tuple(self._messages.values())
+
     def hear(self, key: str) -> str | None:
         """Claude Code tells something about a message."""
         self._told = True

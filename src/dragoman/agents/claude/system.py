@@ -80,6 +80,7 @@ class Compacted(Struct, frozen=True, kw_only=True):
 class Hook(Struct, frozen=True, kw_only=True):
     """A hook begins, prints, or is done."""
 
+    hook_id: str | None = None
     hook_name: str | None = None
     hook_event: str | None = None
     outcome: str | None = None

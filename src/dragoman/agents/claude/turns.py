@@ -28,10 +28,12 @@ def outcome_of(result: native.Result) -> Outcome:
 def end_of(result: native.Result, usage: Usage | None) -> EndTurn:
     """The end of the turn."""
     told = {name: getattr(result, name) for name in _TOLD}
+    # An error is told as a message that stops by itself, which says nothing about the model.
+    made_up = result.terminal_reason == "api_error" and result.stop_reason == "stop_sequence"
     return EndTurn(
         outcome=outcome_of(result),
         usage=usage,
-        stop_reason=result.stop_reason,
+        stop_reason=None if made_up else result.stop_reason,
         metadata={name: value for name, value in told.items() if value not in (None, ())},
     )
 
@@ -46,6 +48,8 @@ def failure_of(result: native.Result) -> Report:
 def api_error(line: native.Assistant, text: str) -> Report:
     """An error of the model's API, which Claude Code tells as a message of its own."""
     code = line.api_error_type or line.api_error or line.error or "api_error"
+    if line.message.stop_reason == "refusal" or line.refused_message_id is not None:
+        code = "refusal"
     return Report(message=text, code=code, details=_details(line.api_error_status, line.request_id))
 
 

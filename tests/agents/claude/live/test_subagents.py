@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.claude.live.watch import done, ended, heard, labelled, labels
+from tests.agents.claude.live.watch import done, ended, heard, kill, labelled, labels, says
 from tests.agents.live import Bench
-from tests.testing.story import Event, Item, items, of_type, outcome, parts, said, text
+from tests.testing.story import Event, Item, items, of_type, outcome, said, text
 
 SUBAGENT = {"subagent": True}
 MAIN = {"subagent": False}
@@ -31,7 +31,9 @@ def test_a_subagent_in_the_foreground_works_inside_the_turn(claude: Bench) -> No
         {"text": "It says all is well.", "when": MAIN},
     )
     events = live.turn("Ask somebody")
-    call = next(item for item in items(events, "tool_call") if item["content"][0]["name"] == "Agent")
+    call = next(
+        item for item in items(events, "tool_call") if item["content"][0]["name"] == "Agent"
+    )
     inner = of_subagents(events)
     assert len({item["subagent_id"] for item in inner}) == 1
     messages = [item for item in inner if item["kind"] == "message"]
@@ -116,12 +118,18 @@ def test_several_subagents_are_told_apart(claude: Bench) -> None:
              if item["kind"] == "message"}  # fmt: skip
     assert words[pears["data"]["item"]["subagent_id"]] == "Five pears."
     assert words[apples["data"]["item"]["subagent_id"]] == "Three apples."
+    started = {item["item_id"] for item in items(live.events(), "tool_call")}
+    assert {item["parent_id"] for item in of_subagents(live.events())} == started
     live.conforms()
 
 
 def test_the_tokens_of_a_subagent_count_in_the_turn(claude: Bench) -> None:
     live = claude.session(
-        {**calls(agent(run_in_background=False)), "when": MAIN, "usage": {"input": 10, "output": 1}},
+        {
+            **calls(agent(run_in_background=False)),
+            "when": MAIN,
+            "usage": {"input": 10, "output": 1},
+        },
         {"text": "Done.", "when": SUBAGENT, "usage": {"input": 200, "output": 20}},
         {"text": "Good.", "when": MAIN, "usage": {"input": 3000, "output": 300}},
     )
@@ -129,4 +137,58 @@ def test_the_tokens_of_a_subagent_count_in_the_turn(claude: Bench) -> None:
     assert end["usage"]["input_tokens"] == 3210
     assert end["usage"]["output_tokens"] == 321
     assert live.info["usage"]["input_tokens"] == 3210
+    live.conforms()
+
+
+def test_an_interrupt_takes_back_what_a_subagent_asks(claude: Bench) -> None:
+    live = claude.session(
+        {**calls(agent(run_in_background=False)), "when": MAIN},
+        {**calls(bash("touch never.txt")), "when": SUBAGENT},
+        {"text": "Here I am.", "when": MAIN},
+    )
+    live.send("Ask somebody")
+    live.until("permission.requested")
+    live.interrupt()
+    heard(live, ended("interrupted"))
+    (resolved,) = of_type(live.events(), "permission.resolved")
+    assert resolved["metadata"]["reason"] == "interrupt"
+    assert {item["status"] for item in items(live.events(), "tool_result")} == {"failed"}
+    assert said(live.turn("Go on")) == ["Here I am."]
+    live.conforms()
+
+
+def test_an_interrupt_stops_subagents_in_the_background(claude: Bench) -> None:
+    live = claude.session(
+        {**calls(agent()), "when": MAIN},
+        {"text": ["They ", "look ", "now"], "when": MAIN, "gate": "never"},
+        {"text": "Never.", "when": SUBAGENT, "gate_before": "never"},
+        {"text": "Here I am.", "when": MAIN},
+    )
+    live.send("Find it")
+    heard(live, says("look "))
+    live.interrupt()
+    heard(live, ended("interrupted"))
+    (stopped,) = [i for i in items(live.events(), "status") if labels(i) == ["subagent"]]
+    assert (stopped["status"], stopped["reason"]) == ("failed", "stopped")
+    assert said(live.turn("Go on")) == ["Here I am."]
+    live.conforms()
+
+
+def test_a_subagent_ends_with_the_process(claude: Bench) -> None:
+    live = claude.session(
+        {**calls(agent("Touch it")), "when": MAIN},
+        {**calls(bash("touch never.txt")), "when": SUBAGENT},
+        {"text": "Started.", "when": MAIN},
+        {"text": "Here I am.", "when": MAIN},
+    )
+    live.send("Have it touched")
+    heard(live, lambda event: event["type"] == "permission.requested")
+    over = heard(live, ended())
+    kill(live)
+    stopped = heard(live, labelled("subagent"), after=over)["data"]["item"]
+    assert (stopped["status"], stopped["reason"]) == ("failed", "process_exit")
+    (resolved,) = of_type(live.events(), "permission.resolved")
+    assert resolved["metadata"]["reason"] == "process_exit"
+    assert of_type(live.events(), "error") == []
+    assert said(live.turn("Go on")) == ["Here I am."]
     live.conforms()

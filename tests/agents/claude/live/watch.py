@@ -1,12 +1,14 @@
-"""Wait for what a scenario needs, by what it is rather than by its type alone."""
+"""Wait for what a scenario needs, by what it is rather than by its type alone; and kill."""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
 from tests.agents.live import Live
-from tests.testing.story import Event, Item
+from tests.testing.story import Event, Item, lives
 
 Wanted = Callable[[Event], bool]
 
@@ -53,3 +55,13 @@ def labels(item: Item) -> list[str]:
 def ended(outcome: str = "completed") -> Wanted:
     """A turn that is over."""
     return lambda event: event["type"] == "turn.ended" and event["data"]["outcome"] == outcome
+
+
+def kill(live: Live) -> None:
+    """SIGKILL the agent, and wait until nothing of it is left."""
+    agents = live.processes()
+    assert agents
+    for pid in agents:
+        os.kill(pid, signal.SIGKILL)
+    while any(lives(pid) for pid in agents):
+        pass

@@ -1,0 +1,80 @@
+"""Changes in a running session that Claude Code refuses, and others that it makes itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import Report, Send, Spec, Step, Update
+from dragoman.agents.claude import ADAPTER
+from dragoman.schema.commands import Command, Configure
+from dragoman.schema.events import SessionUpdated
+
+
+class Session:
+    """A converter, and what was sent to the agent."""
+
+    def __init__(self, **spec: Any) -> None:
+        given = {"session_id": "s", "agent": "claude", "agent_mode": "build", "directory": "/w"}
+        self._converter = ADAPTER.converter(Spec(**{**given, **spec}))
+        self.sent: list[Any] = []
+
+    def command(self, command: Command) -> list[Step]:
+        steps = list(self._converter.command(command))
+        self.sent += [msgspec.json.decode(step.data) for step in steps if isinstance(step, Send)]
+        return [step for step in steps if not isinstance(step, Send)]
+
+    def hear(self, **line: Any) -> list[Step]:
+        return list(self._converter.receive(msgspec.json.encode(line)))
+
+    def refuse(self, error: str, code: str) -> list[Step]:
+        """Claude Code refuses the last request."""
+        key = self.sent[-1]["request_id"]
+        answer = {"subtype": "error", "request_id": key, "error": error, "error_code": code}
+        return self.hear(type="control_response", response=answer)
+
+
+def test_a_model_that_is_refused_is_an_error_and_taken_back() -> None:
+    session = Session(model="opus")
+    assert session.command(Configure(model="x")) == [Update(body=SessionUpdated(model="x"))]
+    assert session.sent[-1]["request"] == {"subtype": "set_model", "model": "x"}
+    assert session.refuse("no such model", "model_not_found") == [
+        Report(message="no such model", code="model_not_found"),
+        Update(body=SessionUpdated(model="opus")),
+    ]
+
+
+def test_a_refusal_of_what_had_no_value_before_is_only_an_error() -> None:
+    session = Session()
+    session.command(Configure(variant="high"))
+    assert session.refuse("no", "refused") == [Report(message="no", code="refused")]
+
+
+def test_a_mode_that_is_refused_is_taken_back() -> None:
+    session = Session(permission_mode="acceptEdits")
+    session.command(Configure(mode="plan"))
+    _, taken_back = session.refuse("no", "refused")
+    assert taken_back == Update(body=SessionUpdated(mode="build", permission_mode="acceptEdits"))
+
+
+def test_an_answer_that_nobody_waits_for_means_nothing() -> None:
+    session = Session()
+    answer = {"subtype": "error", "request_id": "dragoman_7", "error": "no"}
+    assert session.hear(type="control_response", response=answer) == []
+
+
+def test_bypass_is_never_asked_of_a_process_that_was_not_started_for_it() -> None:
+    session = Session()
+    session.command(Configure(permission_mode="bypass"))
+    assert session.sent[-1]["request"] == {"subtype": "set_permission_mode", "mode": "default"}
+    assert session.hear(type="system", subtype="status", permissionMode="default") == [
+        Update(body=SessionUpdated(permission_mode="bypass"))
+    ]
+
+
+def test_a_mode_that_claude_changes_itself_is_shown_with_ours() -> None:
+    session = Session(agent_mode="plan")
+    assert session.hear(type="system", subtype="status", permissionMode="default") == [
+        Update(body=SessionUpdated(mode="build", permission_mode="default"))
+    ]

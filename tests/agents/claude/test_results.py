@@ -1,0 +1,91 @@
+"""What a tool gave back, from what Claude Code tells people and the model about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dragoman.adapter import CompleteItem
+from dragoman.agents.claude.messages import Call
+from dragoman.agents.claude.model import ToolResultBlock
+from dragoman.agents.claude.results import Given, result_steps
+from dragoman.agents.claude.tasks import MAIN
+from dragoman.schema.items import FileRef, ToolResult
+
+
+def completed(
+    tool: str, text: str, structured: Any = None, *, error: bool = False, **given: Any
+) -> CompleteItem:
+    """The item of a result."""
+    block = ToolResultBlock(tool_use_id="call", content=text, is_error=error)
+    call = Call(tool, "msg", MAIN, main=True, input=given)
+    steps = list(
+        result_steps(
+            Given(
+                block=block,
+                call=call,
+                owner=MAIN,
+                native_id=None,
+                structured=structured,
+                refused=None,
+                directory="/w",
+            )
+        )
+    )
+    last = steps[-1]
+    assert isinstance(last, CompleteItem)
+    return last
+
+
+def output(item: CompleteItem) -> str:
+    """Its output."""
+    assert item.content is not None
+    part = item.content[0]
+    assert isinstance(part, ToolResult)
+    return part.output
+
+
+@pytest.mark.parametrize(
+    ("text", "structured", "shown", "code"),
+    [
+        ("Exit code 3\noops", "Error: Exit code 3\noops", "oops", 3),
+        ("Exit code 3", "Error: Exit code 3", "", 3),
+        ("Exit code 7\noops", None, "oops", 7),
+        ("Exit code unknown", None, "Exit code unknown", None),
+        ("Exit code 12 is what I print", None, "Exit code 12 is what I print", None),
+        ("<tool_use_error>no</tool_use_error>", "InputValidationError: …", "no", None),
+    ],
+)
+def test_a_command_that_failed(text: str, structured: Any, shown: str, code: int | None) -> None:
+    item = completed("Bash", text, structured, error=True, command="x")
+    assert (output(item), item.fields.get("exit_code")) == (shown, code)
+
+
+def test_a_command_that_ended_well() -> None:
+    item = completed("Bash", "told", {"stdout": "out", "stderr": "err"}, command="x")
+    assert (output(item), item.fields["exit_code"]) == ("out\nerr", 0)
+
+
+def test_what_only_prints_an_exit_code_keeps_it() -> None:
+    assert output(completed("Read", "Exit code 3\nline", error=True)) == "Exit code 3\nline"
+
+
+def test_words_for_the_model_are_not_shown() -> None:
+    item = completed(
+        "mcp__x__y", "it failed\n\nThis tool's schema …", "Error: it failed", error=True
+    )
+    assert output(item) == "it failed"
+
+
+def test_an_edit_that_nothing_is_told_about_has_no_diff() -> None:
+    item = completed("Edit", "updated", file_path="sub/../x")
+    assert item.content is not None
+    assert item.content[1] == FileRef(path="/w/x", action="patch", diff=None)
+
+
+def test_a_rewrite_with_the_same_content_has_an_empty_diff() -> None:
+    told = {"filePath": "/w/x", "content": "a", "originalFile": "a"}
+    item = completed("Write", "updated", told, file_path="/w/x")
+    assert item.content is not None
+    assert item.content[1] == FileRef(path="/w/x", action="write", diff="")

@@ -6,7 +6,6 @@ With `DRAGOMAN_RECORD=1` each scenario is recorded into `tests/agents/<agent>/<s
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import pytest
 from dragoman.adapter import Adapter
 from dragoman.testing.conformance import check_lines
 from dragoman.testing.model import ScriptedModel, StepLike
+from tests.agents.tidy import tidy
 from tests.daemon import AGENTS, Daemon, running
 from tests.testing.story import Event, Talk
 
@@ -105,19 +105,20 @@ def bench(
     """A bench for one scenario; on a daemon of its own where it is recorded."""
     with ExitStack() as stack:
         if daemon is None:
-            daemon = stack.enter_context(running(folder / "data", env=_recorded(agent, case)))
+            daemon = stack.enter_context(_recorded(agent, folder, case))
         yield Bench(agent, environ, daemon, folder, stack)
 
 
-def _recorded(agent: Adapter, case: str) -> dict[str, str]:
-    if not os.environ.get(RECORD):
-        return {}
+@contextmanager
+def _recorded(agent: Adapter, folder: Path, case: str) -> Iterator[Daemon]:
     out = FOLDER / agent.id / case / "transcript.jsonl"
     out.parent.mkdir(exist_ok=True)
     out.unlink(missing_ok=True)
-    program = executable(agent)
-    words = [sys.executable, "-m", "dragoman.cli.main", "record", "--out", str(out), "--", program]
-    return {f"DRAGOMAN_{agent.id.upper()}_COMMAND": " ".join(words)}
+    words = [sys.executable, "-m", "dragoman.cli.main", "record", "--out", str(out), "--"]
+    command = " ".join([*words, executable(agent)])
+    with running(folder / "data", env={f"DRAGOMAN_{agent.id.upper()}_COMMAND": command}) as daemon:
+        yield daemon
+    tidy(out, folder)
 
 
 def executable(agent: Adapter) -> str:

@@ -41,8 +41,14 @@ def test_servers_with_like_names_keep_their_own_secrets() -> None:
 
 
 def test_a_remote_server_keeps_address_and_headers_secret() -> None:
-    remote = {"type": "remote", "url": "http://x/?key=one", "headers": {"X": "two"},
-              "envHeaders": {"Y": "OWN"}, "bearerTokenEnvVar": "TOKEN", "transport": "sse"}  # fmt: skip
+    remote = {
+        "type": "remote",
+        "url": "http://x/?key=one",
+        "headers": {"X": "two"},
+        "envHeaders": {"Y": "OWN"},
+        "bearerTokenEnvVar": "TOKEN",
+        "transport": "sse",
+    }
     start = started(mcp={"far": remote}, env={"OWN": "three", "TOKEN": "four"})
     assert not any(secret in " ".join(start.argv) for secret in ("one", "two", "three", "four"))
     assert servers(start)["far"] == {

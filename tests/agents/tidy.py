@@ -1,0 +1,61 @@
+"""Make the recording of a live scenario fit to commit, beyond what every recording needs.
+
+Paths of this project and of the test's folder go, and what a vendor tells its model in many words
+is cut to its beginning: `prose.txt` beside the recordings lists how such texts begin.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.testing.scrub import Machine, scrub
+from dragoman.testing.transcript import Entry, Line, dump, load
+
+PROJECT = Path(__file__).parent.parent.parent
+KEPT = 40
+
+
+def tidy(file: Path, folder: Path | None) -> None:
+    """Rewrite a recording that was made in a folder."""
+    paths = {sys.executable: "/usr/bin/python3", str(PROJECT): "/project"}
+    if folder is not None:
+        paths[str(folder)] = "/elsewhere"
+    listed = file.parent.parent / "prose.txt"
+    file.write_bytes(_tidied(file.read_bytes(), paths, listed.read_text().splitlines()))
+
+
+def _tidied(recording: bytes, paths: Mapping[str, str], prose: Sequence[str]) -> bytes:
+    runs = scrub(load(recording), Machine(paths=paths))
+    return dump(
+        tuple(
+            msgspec.structs.replace(run, entries=tuple(_entry(each, prose) for each in run.entries))
+            for run in runs
+        )
+    )
+
+
+def _entry(entry: Entry, prose: Sequence[str]) -> Entry:
+    if not isinstance(entry, Line) or entry.dir != "out":
+        return entry
+    try:
+        said = msgspec.json.decode(entry.data)
+    except msgspec.DecodeError:
+        return entry
+    shorter = _cut(said, prose)
+    if shorter == said:
+        return entry
+    return msgspec.structs.replace(entry, data=msgspec.json.encode(shorter))
+
+
+def _cut(value: Any, prose: Sequence[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _cut(each, prose) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_cut(each, prose) for each in value]
+    long = isinstance(value, str) and any(start in value[:80] for start in prose)
+    return f"{value[:KEPT]}… <cut>" if long and not value.endswith("<cut>") else value

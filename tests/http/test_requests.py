@@ -199,3 +199,14 @@ def test_a_question_can_be_rejected_and_rejected_again(daemon: Daemon) -> None:
     assert resolved(daemon, "rejected", "question")["status"] == "rejected"
     late = answer(daemon, "rejected", asked["question_id"], [["Red"], ["Pear"]])
     assert (late.status, late.json["details"]["winner"]["status"]) == (409, "rejected")
+
+
+def test_a_changed_input_makes_no_rule(daemon: Daemon) -> None:
+    daemon.create("changed-rule")
+    daemon.send("changed-rule", "permission")
+    asked = daemon.wait_for("changed-rule", "permission.requested")
+    path = f"/sessions/changed-rule/permissions/{asked['data']['permission_id']}/reply"
+    reply = daemon.request("POST", path, {"reply": "always", "updatedInput": {"command": "ls"}})
+    assert reply.status == 400
+    assert "once" in reply.json["detail"]
+    assert daemon.request("POST", path, {"reply": "once"}).status == 204

@@ -380,6 +380,12 @@ class ReplyPermission(Http, frozen=True, kw_only=True):
     message: str | None = None
     """Told to the agent with a rejection."""
     updated_input: Any | None = None
+    """What to run instead; goes with `once`."""
+
+    def __post_init__(self) -> None:
+        """Refuse what would make a rule of something that nobody asked about."""
+        if self.updated_input is not None and self.reply != "once":
+            raise ValueError("updatedInput goes with the reply once only")
 
 
 class ReplyQuestion(Http, frozen=True, kw_only=True):

@@ -115,8 +115,8 @@ def split_rate(agent: Sequence[str], prompt: str) -> float:
 
 
 def _split_all(fd: int) -> float:
-    os.read(fd, WRITE_BYTES)
-    lines, rest, start = 0, bytearray(), time.monotonic()
+    rest = bytearray(os.read(fd, 1))  # it has begun; a larger read could be all there is
+    lines, start = 0, time.monotonic()
     while not rest.startswith(LAST_LINE):
         chunk = os.read(fd, READ_BYTES)
         first, *others = chunk.split(b"\n")

@@ -15,6 +15,7 @@ from dragoman.adapter import (
     Resolve,
     Send,
     Step,
+    Update,
     Withdraw,
 )
 from dragoman.core.fold import SessionState
@@ -87,8 +88,9 @@ def test_what_the_agent_says_is_the_raw_of_some_event(first: Write, middle: list
 
 
 def _is_no_news(step: Step) -> bool:
-    # A message of ours that is already shown is not shown again because the agent repeats it.
-    known = isinstance(step, Echo) and step.message_id is not None
+    # What is already shown is not shown again because the agent repeats it: a message of ours,
+    # the model, the mode.
+    known = isinstance(step, Update) or (isinstance(step, Echo) and step.message_id is not None)
     return known or isinstance(step, NO_NEWS) or (isinstance(step, Delta) and not step.text)
 
 

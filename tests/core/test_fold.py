@@ -141,3 +141,10 @@ def test_the_costs_of_a_model_add_up_where_they_are_known() -> None:
     models = add(one, two).models
     assert models
     assert (models["m"].cost_usd, models["n"].cost_usd) == (0.75, None)
+
+
+def test_only_what_differs_is_news() -> None:
+    state = SessionState(agent_mode="build", model="small")
+    told = SessionUpdated(model="small", mode="plan", permission_mode="default")
+    assert state.news(told) == SessionUpdated(mode="plan")
+    assert state.news(SessionUpdated(model="small")) is None

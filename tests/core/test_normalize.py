@@ -11,11 +11,13 @@ from dragoman.adapter import (
     EndTurn,
     Report,
     StartItem,
+    Update,
     whole,
 )
 from dragoman.schema.commands import Attachment, Prompt
 from dragoman.schema.events import (
     ErrorRaised,
+    SessionUpdated,
     TurnEnded,
     TurnStarted,
     Usage,
@@ -211,3 +213,17 @@ def test_attachments_are_parts_of_the_message() -> None:
         FileRef(path="/a.txt", action="read"),
         Image(path="/b.png", mime="image/png"),
     )
+
+
+def test_what_is_told_before_the_message_is_shown_comes_after_it() -> None:
+    stage = Stage().play(Write(echoed=True))
+    stage.say(Update(body=SessionUpdated(model="large")))
+    assert stage.tape.types()[-1] == "turn.started"
+    stage.say(Echo(message_id="m1"))
+    assert stage.tape.types()[-2:] == ["item.completed", "session.updated"]
+
+
+def test_what_was_told_before_is_not_told_again(stage: Stage) -> None:
+    for _ in range(2):
+        stage.say(Update(body=SessionUpdated(model="large")))
+    assert len(stage.tape.of("session.updated")) == 1

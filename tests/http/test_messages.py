@@ -372,3 +372,12 @@ def test_an_unknown_delivery_is_a_bad_request(daemon: Daemon) -> None:
     reply = daemon.request("POST", path, {"message": "echo hi"})
     assert reply.status == 400
     assert reply.json["details"]["field"] == "delivery"
+
+
+@pytest.mark.parametrize("message", ["", "  \n"])
+def test_a_message_without_words_is_a_bad_request(daemon: Daemon, message: str) -> None:
+    if daemon.request("GET", "/sessions/wordless").status == 404:
+        daemon.create("wordless")
+    reply = daemon.request("POST", "/sessions/wordless/messages", {"message": message})
+    assert reply.status == 400
+    assert "words" in reply.json["detail"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.testing.learn import Mismatch, Substitutions
+from dragoman.testing.learn import Mismatch, Substitutions, difference
 
 
 def line(**fields: Any) -> bytes:
@@ -106,3 +106,10 @@ def test_only_the_beginning_of_a_long_line_is_shown() -> None:
 
 def test_what_is_null_may_be_left_out() -> None:
     learned(line(type="a", message=None), line(type="a"))
+
+
+def test_another_decision_is_another_message() -> None:
+    allow = b'{"type":"control_response","response":{"response":{"behavior":"allow"}}}'
+    deny = b'{"type":"control_response","response":{"response":{"behavior":"deny"}}}'
+    assert difference(allow, allow) is None
+    assert "behavior" in (difference(allow, deny) or "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from dragoman.adapter import AskPermission, Bind, Converter, Delta, Exit, Step, Unparsed
+from dragoman.adapter import AskPermission, Bind, Converter, Delta, Exit, Step, Unparsed, Update
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.policy import decide
@@ -73,6 +73,9 @@ class Interpreter:
     def _run(self, steps: Iterable[Step], raw: bytes | None) -> None:
         apply = self._normalizer.apply
         for step in steps:
+            if isinstance(step, Update):
+                self._update(step, raw)
+                continue
             apply(step, raw)
             if type(step) is Delta:
                 continue  # by far the most
@@ -81,6 +84,12 @@ class Interpreter:
             elif isinstance(step, Bind):
                 self._state.native_session_id = step.native_session_id
                 self._state.confirmed = step.native_session_id is not None
+
+    def _update(self, step: Update, raw: bytes | None) -> None:
+        """Only what is new is told."""
+        news = self._state.news(step.body)
+        if news is not None:
+            self._normalizer.apply(Update(body=news), raw)
 
     def _decide(self, ask: AskPermission) -> None:
         """Modes and rules answer at once, by the same way as a person."""

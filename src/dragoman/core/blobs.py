@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from msgspec import Struct
 
-from dragoman.adapter import Blob
+from dragoman.adapter import Blob, Content
+from dragoman.core.shape import Parts
+from dragoman.schema.items import ContentPart, Image
 
 
 class StoreFile(Struct, frozen=True):
@@ -21,3 +24,16 @@ def file_of(blob: Blob, folder: str) -> StoreFile:
     suffix = (blob.mime or "").rpartition("/")[2].partition("+")[0]
     suffix = suffix if suffix.isalnum() and len(suffix) < 8 else "bin"
     return StoreFile(f"{folder}/{hashlib.sha256(blob.data).hexdigest()}.{suffix}", blob.data)
+
+
+def stored(content: Content, folder: str, out: list[Any]) -> Parts:
+    """Content with bytes as images in files of this folder; the files to store go to `out`."""
+    parts: list[ContentPart] = []
+    for part in content:
+        if isinstance(part, Blob):
+            file = file_of(part, folder)
+            out.append(file)
+            parts.append(Image(path=file.path, mime=part.mime))
+        else:
+            parts.append(part)
+    return tuple(parts)

@@ -98,6 +98,19 @@ class SessionState(Struct, kw_only=True):
             if rule not in self.rules:
                 self.rules.append(rule)
 
+    def news(self, body: SessionUpdated) -> SessionUpdated | None:
+        """What of an update is new; None: nothing."""
+        known = {
+            "model": self.model,
+            "variant": self.variant,
+            "mode": self.agent_mode,
+            "permission_mode": self.permission_mode,
+            "title": self.title,
+        }
+        same = {name: UNSET for name, value in known.items() if getattr(body, name) == value}
+        fresh = msgspec.structs.replace(body, **same)
+        return None if fresh == SessionUpdated() else fresh
+
     def _update(self, body: SessionUpdated) -> None:
         if body.model is not UNSET:
             self.model = body.model

@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from dragoman import adapter as step
 from dragoman.core import ends, shape
-from dragoman.core.blobs import StoreFile, file_of
+from dragoman.core.blobs import StoreFile, stored
 from dragoman.core.items import Items, NewId, OpenItem
 from dragoman.core.prompts import Prompts
 from dragoman.core.requests import Request, permission, question, resolution, withdrawal
@@ -34,7 +34,7 @@ from dragoman.schema.events import (
     Source,
     TurnStarted,
 )
-from dragoman.schema.items import Image, ItemKind, ItemStatus, Json, Role, Status, Text
+from dragoman.schema.items import ItemKind, ItemStatus, Json, Role, Status, Text
 
 _QUIET = ("status", "system")
 """Kinds of items that may stand between turns."""
@@ -57,6 +57,8 @@ class Normalizer:
         self._new_id = new_id
         self._files_dir = files_dir
         self._prompts = Prompts()
+        self._held: list[Draft] = []
+        """Told before a person's message was shown, which goes first."""
         self._said_why = False
         self._raw: bytes | None = None
         self._source: Source = "daemon"
@@ -109,7 +111,8 @@ class Normalizer:
             case step.Report():
                 self._report(ErrorRaised(**msgspec.structs.asdict(given)), self._source)
             case step.Update(body=body):
-                self._emit(body, self._source)
+                draft = Draft(body, self._source, self.native_session_id, raw)
+                (self._held if self._prompts.due else self.out).append(draft)
             case step.Unparsed(error=error, location=location):
                 self._unparsed(error, location, hashlib.sha256(raw).hexdigest() if raw else None)
             case step.EndSession():
@@ -152,6 +155,9 @@ class Normalizer:
         attached = [shape.attached(file.path, file.mime) for file in prompt.attachments]
         self.items.finish(item, (Text(text=prompt.text), *attached), "completed", {}, source)
         self._raw = raw
+        if not self._prompts.due:
+            self.out += self._held
+            self._held = []
 
     def _echo(self, given: step.Echo) -> None:
         message_id = given.message_id
@@ -222,7 +228,7 @@ class Normalizer:
         return self.items.start(item, source)
 
     def _start(self, given: step.StartItem) -> None:
-        parts = self._stored(given.content)
+        parts = stored(given.content, self._files_dir, self.out)
         kind, role = shape.told(given.kind, given.role)
         loose = given.loose and given.subagent is not None
         quiet = loose or kind in _QUIET
@@ -267,7 +273,7 @@ class Normalizer:
 
     def _complete(self, given: step.CompleteItem) -> None:
         item = self.items.open.get(given.key)
-        parts = None if given.content is None else self._stored(given.content)
+        parts = None if given.content is None else stored(given.content, self._files_dir, self.out)
         if item is None and parts is not None:
             item = self._stub(given.key, *shape.guess(parts), parts)
         elif item is not None and not item.loose and item.kind not in _QUIET:
@@ -284,14 +290,6 @@ class Normalizer:
         item = self._open(f"late:{self._new_id('key')}", "status", None, parts, self._source)
         self.items.finish(item, parts, "completed", {}, self._source)
         return item.id
-
-    def _stored(self, content: step.Content) -> shape.Parts:
-        return tuple(self._store(p) if isinstance(p, step.Blob) else p for p in content)
-
-    def _store(self, blob: step.Blob) -> Image:
-        file = file_of(blob, self._files_dir)
-        self.out.append(file)
-        return Image(path=file.path, mime=blob.mime)
 
     # --- Requests, errors ---
 

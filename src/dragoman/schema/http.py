@@ -315,6 +315,11 @@ class Message(Http, frozen=True, kw_only=True):
     message: str
     attachments: tuple[Attachment, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse what says nothing."""
+        if not self.message.strip() and not self.attachments:
+            raise ValueError("a message needs words, or something attached")
+
 
 class EventQuery(Http, frozen=True, kw_only=True):
     """Which events of a session: those with `sequence > offset`."""

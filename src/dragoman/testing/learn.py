@@ -17,8 +17,8 @@ MIN_CHARS = 6
 """Shorter words are too common to be replaced wherever they stand, unless they are ids."""
 SHOWN_CHARS = 300
 
-_TELLING = ("type", "subtype", "method")
-"""Keys whose values say what kind of message it is."""
+_TELLING = ("type", "subtype", "method", "behavior", "decision", "action", "outcome")
+"""Keys whose values say what kind of message it is, or what a person decided."""
 _TELLING_DEPTH = 2
 _ID = re.compile(r"(?:^|_)(?:u?u?id|key)$|(?:Id|ID|Uuid|UUID)$")
 _encode = msgspec.json.Encoder().encode

@@ -52,8 +52,16 @@ NOISE = (
         why="Repeats a withdrawal that our own interrupt has made.",
     ),
     Noise(
+        where={"type": "system", "subtype": "init"},
+        why="Repeats the model and the mode with every turn; a change of them is shown.",
+    ),
+    Noise(
         where={"type": "system", "subtype": "status", "status": "requesting"},
         why="The model is asked: the running turn says as much.",
+    ),
+    Noise(
+        where={"type": "system", "subtype": "status", "status": None},
+        why="Repeats a mode that was asked for, and shown then; another one is shown.",
     ),
     Noise(
         where={"type": "system", "subtype": "thinking_tokens"},

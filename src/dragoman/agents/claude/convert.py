@@ -33,7 +33,7 @@ from dragoman.agents.claude.notices import Notices
 from dragoman.agents.claude.results import Given, content_of, result_steps, text_of
 from dragoman.agents.claude.sent import Sent
 from dragoman.agents.claude.tasks import Tasks
-from dragoman.agents.claude.turns import Meter, api_error, context_of, end_of, failure_of
+from dragoman.agents.claude.turns import Gauge, Meter, api_error, end_of, failure_of
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -44,6 +44,7 @@ from dragoman.schema.commands import (
 )
 from dragoman.schema.events import SessionUpdated
 
+KNOWN = "Claude Code had this message before the daemon was restarted"
 SYNTHETIC = "<synthetic>"
 """The model of what Claude Code says itself."""
 
@@ -69,7 +70,7 @@ class ClaudeConverter:
         self._in_turn = False
         self._interrupting = False
         self._said_why = False
-        self._last_tokens: model.Tokens | None = None
+        self._gauge = Gauge()
 
     # --- To the agent ---
 
@@ -166,8 +167,8 @@ class ClaudeConverter:
                 assert_never(line)
 
     def _stream(self, line: native.StreamEvent) -> Iterator[Step]:
-        if isinstance(line.event, model.MessageDelta) and line.parent_tool_use_id is None:
-            self._last_tokens = line.event.usage or self._last_tokens
+        if line.parent_tool_use_id is None:
+            self._gauge.hear(line.event)
         owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
         why = None if line.abandoned_blocks is None else "retracted"
         yield from self._explained(self._messages.stream(line, owner), why)
@@ -227,7 +228,7 @@ class ClaudeConverter:
                 else self._tasks.owner(line.parent_tool_use_id, line.agent_id),
                 native_id=line.uuid,
                 structured=line.tool_use_result if alone else None,
-                refused="interrupted" if refused and self._interrupting else refused,
+                refused="interrupted" if block.is_error and self._interrupting else refused,
                 directory=self._directory,
             )
         )
@@ -240,11 +241,12 @@ class ClaudeConverter:
         if line.state == "started":
             self._sent.take(line.command_uuid)
             self._in_turn = True
-            yield Delivered(message_id=message_id, echoed=True)
+            # It names the message: shown here, in one write with its turn, it cannot be lost.
+            yield Echo(message_id=message_id, native_id=line.command_uuid)
         elif line.state == "completed":
             known_before = not self._sent.done(line.command_uuid)
             if known_before and not self._in_turn:
-                yield from self._notices.status("already answered", message_id)
+                yield from self._notices.status("not answered again", KNOWN)
                 yield EndTurn(outcome="interrupted")
 
     # --- The session ---
@@ -258,7 +260,7 @@ class ClaudeConverter:
             case system.Task():
                 yield from self._task(line, subtype)
             case system.Compacted(compact_metadata={"post_tokens": int(tokens)}):
-                self._last_tokens = model.Tokens(input_tokens=tokens)
+                self._gauge.compacted(tokens)
                 yield from self._notices.system(line, subtype)
             case system.Quiet():
                 return
@@ -306,7 +308,7 @@ class ClaudeConverter:
         self._sent.turn_over()
         if end.outcome == "failed" and not self._said_why:
             yield failure_of(result)
-        context = context_of(result, self._changes.model, self._last_tokens)
+        context = self._gauge.context(result)
         if context is not None:
             yield Update(body=SessionUpdated(context=context))
         yield end

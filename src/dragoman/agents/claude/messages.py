@@ -154,7 +154,8 @@ class Messages:
         scope: str | None,
         line: native.Assistant,
     ) -> Iterator[Step]:
-        block = next((b for b in talk.blocks.values() if _same(b, found)), None)
+        # The last one: of a blank text Claude Code does not tell the whole.
+        block = next((b for b in reversed(talk.blocks.values()) if _same(b, found)), None)
         if block is None:
             index = max(talk.blocks, default=-1) + 1
             yield from self._open(talk, index, found, scope)

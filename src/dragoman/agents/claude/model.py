@@ -88,10 +88,21 @@ class Streamed(Struct, frozen=True, kw_only=True, tag_field="type"):
     """Base of the model's own stream."""
 
 
+class Tokens(Struct, frozen=True, kw_only=True):
+    """What one answer of the model used."""
+
+    input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 class MessageHead(Struct, frozen=True, kw_only=True):
-    """The message that begins."""
+    """The message that begins, and what it read."""
 
     id: str
+    model: str | None = None
+    usage: Tokens | None = None
 
 
 class MessageStart(Streamed, frozen=True, kw_only=True, tag="message_start"):
@@ -153,15 +164,6 @@ class Stop(Struct, frozen=True, kw_only=True):
     """Why the model stopped."""
 
     stop_reason: str | None = None
-
-
-class Tokens(Struct, frozen=True, kw_only=True):
-    """What one answer of the model used."""
-
-    input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    output_tokens: int | None = None
 
 
 class MessageDelta(Streamed, frozen=True, kw_only=True, tag="message_delta"):

@@ -55,10 +55,10 @@ class Notices:
     def said(self, text: str, line: native.User, owner: Owner) -> Iterator[Step]:
         """Words under a person's role that no person said."""
         if text.startswith(_INTERRUPTED):
-            yield from self.status("interrupted", text)
-            return
-        shown = _COMMAND_OUTPUT.fullmatch(text.strip())
-        item = self._item("system", Text(text=shown[1] if shown else text))
+            item = self._item("status", Status(label="interrupted", detail=text))
+        else:
+            shown = _COMMAND_OUTPUT.fullmatch(text.strip())
+            item = self._item("system", Text(text=shown[1] if shown else text))
         yield from whole(
             msgspec.structs.replace(
                 item,

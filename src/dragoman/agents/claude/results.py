@@ -18,6 +18,7 @@ from dragoman.schema.items import ContentPart, FileAction, FileRef, Json, Text, 
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _ERROR = "Error: "
+_SILENT = "(Bash completed with no output)"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)(?:\n|$)")
 _TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.S)
 
@@ -94,7 +95,9 @@ def _output(parts: Content, given: Given) -> str:
         printed = [about["stdout"], about.get("stderr") or ""]
         if not about.get("backgroundTaskId"):
             return "\n".join(text for text in printed if text)
-    return _failure(text, given) if given.block.is_error else text
+    if given.block.is_error:
+        return _failure(text, given)
+    return "" if text == _SILENT and given.call is not None and given.call.name == "Bash" else text
 
 
 def _failure(text: str, given: Given) -> str:
@@ -114,7 +117,8 @@ def _fields(given: Given, text: str) -> ItemFields:
     if isinstance(about.get("persistedOutputPath"), str):
         fields["output_path"] = about["persistedOutputPath"]
     if given.refused is not None:
-        fields["reason"] = "declined" if "reject" in given.refused else given.refused
+        cut = given.refused == "interrupted"
+        fields["reason"] = "interrupted" if cut else "declined"
     elif given.call is not None and given.call.name == "Bash":
         code = _exit_code(given, text, about)
         if code is not None:

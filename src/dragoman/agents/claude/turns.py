@@ -115,13 +115,31 @@ def _model(used: native.ModelTokens) -> ModelUsage:
     )
 
 
-def context_of(
-    result: native.Result, model: str | None, last: model.Tokens | None
-) -> Context | None:
+class Gauge:
     """How full the model's window is: what the last answer read, and wrote."""
-    known = (result.model_usage or {}).get(model or "")
-    if known is None or known.context_window is None or last is None:
-        return None
-    used = [last.input_tokens, last.cache_read_input_tokens, last.cache_creation_input_tokens,
-            last.output_tokens]  # fmt: skip
-    return Context(used=sum(count or 0 for count in used), window=known.context_window)
+
+    def __init__(self) -> None:
+        self._model: str | None = None
+        self._tokens = model.Tokens()
+
+    def hear(self, event: model.AnyStreamed) -> None:
+        """The counts of an answer come at its start, and some of them again at its end."""
+        if isinstance(event, model.MessageStart):
+            self._model = event.message.model
+            self._tokens = event.message.usage or model.Tokens()
+        elif isinstance(event, model.MessageDelta) and event.usage is not None:
+            told = msgspec.structs.asdict(event.usage)
+            counts = {name: count for name, count in told.items() if count is not None}
+            self._tokens = msgspec.structs.replace(self._tokens, **counts)
+
+    def compacted(self, tokens: int) -> None:
+        """The conversation has this many tokens now."""
+        self._tokens = model.Tokens(input_tokens=tokens)
+
+    def context(self, result: native.Result) -> Context | None:
+        """What is known at the end of a turn."""
+        known = (result.model_usage or {}).get(self._model or "")
+        counts = [count for count in msgspec.structs.astuple(self._tokens) if count]
+        if known is None or known.context_window is None or not counts:
+            return None
+        return Context(used=sum(counts), window=known.context_window)

@@ -1,0 +1,50 @@
+"""Claude Code's lines, one by one, and what they become."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import Spec
+from dragoman.agents.claude import ADAPTER
+from dragoman.core.advance import Interpreter
+from dragoman.core.fold import SessionState
+from dragoman.core.normalize import Normalizer
+from dragoman.schema.commands import Prompt
+from dragoman.schema.events import Draft
+
+SESSION = "0b42215d-cb92-4b8b-95e7-8b3b590c9bb5"
+
+
+class Heard:
+    """A session of Claude Code, line by line, in a turn."""
+
+    def __init__(self) -> None:
+        numbers = itertools.count(1)
+        normalizer = Normalizer(lambda prefix: f"{prefix}_{next(numbers)}")
+        spec = Spec(session_id="s", agent="claude", agent_mode="build", directory="/workspace")
+        state = SessionState(agent_mode="build")
+        self.interpreter = Interpreter("claude", ADAPTER.converter(spec), normalizer, state)
+        list(self.interpreter.command(Prompt(message_id="msg_1", text="Hi")))
+        self.hear(
+            {"type": "system", "subtype": "init", "model": "m"},
+            {"type": "assistant", "message": {"id": "msg_0", "content": [], "stop_reason": "end"}},
+        )
+
+    def hear(self, *lines: dict[str, Any]) -> list[tuple[str, Any]]:
+        """What the lines become: types and data."""
+        for line in lines:
+            self.interpreter.receive(msgspec.json.encode({"session_id": SESSION, **line}))
+        out = [draft for draft in self.interpreter.take() if isinstance(draft, Draft)]
+        assert all(draft.raw is not None or draft.source == "daemon" for draft in out)
+        return [(draft.body.type, msgspec.to_builtins(draft.body)) for draft in out]
+
+
+def streamed(**event: Any) -> dict[str, Any]:
+    return {"type": "stream_event", "event": event, "parent_tool_use_id": None}
+
+
+def assistant(*content: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"id": "msg_a", "content": list(content)}, **more}

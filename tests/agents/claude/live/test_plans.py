@@ -46,7 +46,7 @@ def test_a_plan_is_approved(claude: Bench) -> None:
     assert said(events) == ["Leapt."]
     assert (live.workspace / "leapt").exists()
     modes = [each.get("permission_mode") for each in of_type(events, "session.updated")]
-    assert [mode for mode in modes if mode] == ["plan", "default"]
+    assert [mode for mode in modes if mode] == ["default"]
     assert live.info["permissionMode"] == "default"
     assert of_type(events, "question.resolved")[0]["response"] == "Approve"
     assert [path.name for path in live.workspace.iterdir()] == ["leapt"]

@@ -64,9 +64,38 @@ def test_without_a_daemon_it_lists_this_machine_and_says_so(aviary: Aviary) -> N
     assert "No daemon runs" in done.stderr
     row = next(row for row in done.stdout.splitlines() if row.startswith("parrot"))
     assert re.split(r" {2,}", row.strip()) == [
-        "parrot", "Parrot", "no", "dragoman agents install parrot", "yes",
+        "parrot", "Parrot", "no", "yes", "dragoman agents install parrot",
     ]  # fmt: skip
     assert aviary.run("agents", "list").stdout == done.stdout
+
+
+def test_a_table_in_a_pipe_is_whole_and_has_no_trailing_spaces(
+    aviary: Aviary, tmp_path: Path
+) -> None:
+    deep = tmp_path / Path(*["a-long-folder-name"] * 12)
+    aviary.environ["PATH"] = f"{parrot(deep / 'parrot', '0.9.0').parent}:{aviary.npm.path}"
+    rows = aviary.run("agents").stdout.splitlines()
+    assert any(row.endswith(str(deep / "parrot")) for row in rows)
+    assert rows == [row.rstrip() for row in rows]
+
+
+def test_missing_credentials_are_named_with_the_places_where_they_count(aviary: Aviary) -> None:
+    aviary.environ.pop("ANTHROPIC_API_KEY", None)
+    told = aviary.run("agents").stderr
+    assert "Claude Code has no credentials: set ANTHROPIC_API_KEY or " in told
+    assert "in the daemon's environment" in told
+    assert "--env ANTHROPIC_API_KEY" in told
+    aviary.environ["ANTHROPIC_API_KEY"] = "key"
+    assert "credentials" not in aviary.run("agents").stderr
+
+
+def test_what_is_built_in_is_not_installed(aviary: Aviary) -> None:
+    assert aviary.run("agents", "install", "mock").stdout == (
+        "Mock is built in: there is nothing to install.\n"
+    )
+    told = aviary.run("agents", "install", "mock", "--version", "5", code=2).stderr
+    assert "Mock is built in" in told
+    assert aviary.npm.calls() == []
 
 
 def test_a_daemon_that_was_named_must_answer(aviary: Aviary) -> None:
@@ -200,6 +229,33 @@ def test_a_daemon_that_is_named_installs_by_itself(aviary: Aviary, serving: Parr
     aviary.npm.behave(fails("ENOSPC"))
     done = aviary.run("agents", "install", "parrot", "--reinstall", "--url", url, code=5)
     assert "no space is left" in done.stderr
+
+
+def test_a_message_that_has_to_wait_for_an_installation_says_so(
+    aviary: Aviary, serving: ParrotDaemon
+) -> None:
+    gate = aviary.home / "gate"
+    os.mkfifo(gate)
+    aviary.npm.behave(f"open({str(gate)!r}).read()")
+    with subprocess.Popen(
+        aviary.argv("send", "bird", "echo hi", "--agent", "parrot"),
+        env=aviary.environ, cwd=aviary.home, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert re.fullmatch(r"installing Parrot… \d+ s\n", process.stderr.readline())
+        gate.write_text("go on")
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert out.startswith("hi\n")
+
+
+def test_the_doctor_tells_what_the_daemon_sees(aviary: Aviary, serving: ParrotDaemon) -> None:
+    aviary.run("agents", "install", "parrot", "--cache", str(aviary.agents))
+    aviary.environ["DRAGOMAN_AGENTS_DIR"] = str(aviary.home / "elsewhere")
+    assert f"✓ agent parrot: {VERSION} at {aviary.agents}" in aviary.run("doctor").stdout
+    alone = aviary.run("doctor", "--url", "http://127.0.0.1:1").stdout
+    assert "· agent parrot: not installed" in alone
 
 
 def test_the_request_is_the_one_that_the_contract_names(daemon: Canned, terminal: Terminal) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Terminal
-from tests.client.canned import Answer, Canned
+from tests.client.canned import Answer, Canned, agent_info
 
 
 @pytest.fixture
@@ -51,6 +51,7 @@ def test_a_missing_daemon_and_missing_agents_are_only_notes(
     assert found["daemon"]["state"] == "note"
     assert found["daemon"]["advice"] == "dragoman serve"
     assert found["node"]["state"] == "note"
+    assert "npm" in found["npm"]["advice"]
 
 
 def test_an_open_token_is_broken_and_the_advice_mends_it(
@@ -77,6 +78,17 @@ def test_a_data_folder_that_is_a_file_is_broken(
     (tmp_path / "file").write_text("")
     terminal.environ["DRAGOMAN_DATA_DIR"] = str(tmp_path / "file" / "data")
     assert checks(terminal, code=1)["data folder"]["state"] == "broken"
+
+
+def test_missing_credentials_are_a_note_with_their_names(
+    healthy: Canned, terminal: Terminal, folder: Path
+) -> None:
+    claude = agent_info("claude", "Claude Code", credentialsAvailable=False, path="/bin/claude")
+    healthy.on("GET", "/v1/agents", Answer(body={"agents": [claude]}))
+    found = checks(terminal)["agent claude"]
+    assert found["state"] == "note"
+    assert found["found"] == "version unknown at /bin/claude, no credentials"
+    assert "ANTHROPIC_API_KEY" in found["advice"]
 
 
 def test_people_get_lines(healthy: Canned, terminal: Terminal, folder: Path) -> None:

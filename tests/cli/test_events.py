@@ -6,8 +6,10 @@ import json
 
 import msgspec
 
+from dragoman.schema.events import Context, ItemCompleted, SessionUpdated
+from dragoman.schema.items import Item, Json, Status
 from tests.cli.conftest import Terminal
-from tests.client.canned import Answer, Canned, delta, ended, frame, stream
+from tests.client.canned import Answer, Canned, delta, ended, event, frame, stream
 
 EVENTS = "/v1/sessions/s1/events"
 
@@ -44,6 +46,25 @@ def test_raw_is_shown_without_control_characters(daemon: Canned, terminal: Termi
     shown = terminal.run("events", "s1", "--raw").stdout
     assert '{"native":"xy"}' in shown
     assert daemon.seen[0].query["includeRaw"] == "true"
+
+
+def test_what_changed_is_told_in_words(daemon: Canned, terminal: Terminal) -> None:
+    changed = SessionUpdated(model="big", context=Context(used=120, window=1_000_000))
+    limits = SessionUpdated(rate_limits={"five_hour": {"used": 12}, "resets_at": None})
+    page = [event(1, changed), event(2, limits)]
+    daemon.on("GET", EVENTS, Answer(body={"events": page, "hasMore": False}))
+    first, second = terminal.run("events", "s1").stdout.splitlines()
+    assert first.endswith("session.updated      model big, context 120 of 1,000,000")
+    assert second.endswith("rate limits: five_hour used 12")
+
+
+def test_a_retry_is_told_without_its_json(daemon: Canned, terminal: Terminal) -> None:
+    parts = (Status(label="retrying", detail="attempt 1 of 3 in 0.5 s"), Json(json={"a": 1}))
+    retry = Item(item_id="i", kind="status", role="system", content=parts, status="completed")
+    page = [event(1, ItemCompleted(item=retry))]
+    daemon.on("GET", EVENTS, Answer(body={"events": page, "hasMore": False}))
+    shown = terminal.run("events", "s1").stdout
+    assert shown.endswith("status system: retrying: attempt 1 of 3 in 0.5 s\n")
 
 
 def test_an_event_type_of_tomorrow_is_shown(daemon: Canned, terminal: Terminal) -> None:

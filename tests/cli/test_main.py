@@ -18,7 +18,19 @@ from tests.client.canned import Answer, Canned, delta, frame, stream
 def test_plain_dragoman_helps_a_newcomer(terminal: Terminal) -> None:
     shown = terminal.run().stdout
     assert "Usage: dragoman" in shown
+    assert shown.count("New here?") == 1
     assert "dragoman serve" in shown
+    assert terminal.run("--help").stdout == shown
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_help_is_plain_and_fits(terminal: Terminal, columns: str) -> None:
+    terminal.environ["COLUMNS"] = columns
+    shown = terminal.run("send", "--help").stdout
+    assert all(len(row) <= max(int(columns), 46) for row in shown.splitlines())
+    assert "<bool>" not in shown
+    assert "{MESSAGE}..." in " ".join(shown.split())
+    assert "\x1b" not in shown
 
 
 def test_version(terminal: Terminal) -> None:
@@ -64,6 +76,8 @@ def test_wrong_usage_is_2(terminal: Terminal) -> None:
     terminal.run("nonsense", code=2)
     terminal.run("ls", "--status", "asleep", code=2)
     terminal.run("reply", "s1", "p1", code=2)
+    for wrong in ("notaurl", "ftp://127.0.0.1", "http://"):
+        assert "no address" in terminal.run("ls", "--url", wrong, code=2).stderr
 
 
 def test_no_daemon_is_3(tmp_path: Path) -> None:
@@ -74,8 +88,21 @@ def test_no_daemon_is_3(tmp_path: Path) -> None:
 
 
 def test_refused_by_the_daemon_is_4(daemon: Canned, terminal: Terminal) -> None:
-    daemon.problem("POST", "/v1/sessions/s1/interrupt", 404, "Session Not Found", detail="no s1")
+    daemon.problem("GET", "/v1/sessions/s1", 404, "Session Not Found", detail="no s1")
     assert "no s1" in terminal.run("interrupt", "s1", code=4).stderr
+
+
+@pytest.mark.parametrize(("token", "why"), [("", "wants a token"), ("x", "does not take this")])
+def test_a_daemon_without_the_right_token_names_the_variables(
+    daemon: Canned, terminal: Terminal, token: str, why: str
+) -> None:
+    terminal.environ["DRAGOMAN_TOKEN"] = token
+    detail = "a valid token is needed: send Authorization: Bearer TOKEN"
+    daemon.problem("GET", "/v1/sessions", 401, "Token Invalid", detail=detail)
+    told = terminal.run("ls", code=4).stderr
+    assert f"the daemon at {daemon.url} {why}" in told
+    assert "DRAGOMAN_TOKEN_FILE" in told
+    assert "Authorization" not in told
 
 
 def test_failed_in_the_daemon_is_5(daemon: Canned, terminal: Terminal) -> None:

@@ -17,7 +17,8 @@ REJECT = "/v1/sessions/s1/questions/q1/reject"
 @pytest.fixture
 def asking(daemon: Canned) -> Canned:
     """A daemon with one permission, one question, and one question of two parts."""
-    two = [{"prompt": "A?"}, {"prompt": "B?"}]
+    sizes = [{"label": "S, M"}, {"label": "L"}]
+    two = [{"prompt": "A?"}, {"prompt": "B?", "options": sizes, "multi_select": True}]
     pending = {
         "messages": [],
         "permissions": [{"permission_id": "p1", "action": "Bash"}],
@@ -53,6 +54,55 @@ def test_several_answers_to_one_question_are_its_list(asking: Canned, terminal: 
 def test_each_part_of_a_question_gets_its_answer(asking: Canned, terminal: Terminal) -> None:
     terminal.run("reply", "s1", "q2", "--answer", "x", "--answer", "y")
     assert asking.seen[-1].json() == {"answers": [["x"], ["y"]]}
+
+
+def test_a_part_of_several_gets_several_answers_by_its_number(
+    asking: Canned, terminal: Terminal
+) -> None:
+    terminal.run("reply", "s1", "q2", "-a", "2=S, M", "-a", "1=x=1", "-a", "2=L")
+    assert asking.seen[-1].json() == {"answers": [["x=1"], ["S, M", "L"]]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (["1=x"], "question 2 has no answer: add -a 2=ANSWER"),
+        (["1=x", "1=y", "2=L"], "question 1 takes one answer, and got 2"),
+        (["x", "2=L"], "say which one each answer is for"),
+        (["x", "y", "z"], "say which one each answer is for"),
+    ],
+)
+def test_answers_that_do_not_fit_the_questions_are_not_sent(
+    asking: Canned, terminal: Terminal, answers: list[str], told: str
+) -> None:
+    flags = [word for answer in answers for word in ("-a", answer)]
+    assert told in terminal.run("reply", "s1", "q2", *flags, code=2).stderr
+    assert all(seen.method == "GET" for seen in asking.seen)
+
+
+def test_a_message_goes_with_a_rejected_permission_only(asking: Canned, terminal: Terminal) -> None:
+    for wrong in (("p1", "once"), ("p1", "always"), ("q1", "-a", "x"), ("q1", "reject")):
+        told = terminal.run("reply", "s1", *wrong, "--message", "why", code=2).stderr
+        assert "--message" in told
+    assert all(seen.method == "GET" for seen in asking.seen)
+
+
+@pytest.mark.parametrize(
+    ("winner", "told"),
+    [
+        ({"status": "accept_for_session"}, "it was always allowed"),
+        ({"status": "accept", "approver": {"rule": "mode:bypass"}},
+         "it was allowed once by rule mode:bypass"),
+        ({"status": "answered", "answers": [["Red"], ["S", "L"]]}, "it was answered: Red; S, L"),
+        ({"status": "reject", "reason": "interrupt"}, "it was withdrawn (interrupt)"),
+    ],
+)  # fmt: skip
+def test_a_second_answer_is_told_how_it_was_resolved(
+    asking: Canned, terminal: Terminal, winner: dict[str, object], told: str
+) -> None:
+    path = "/v1/sessions/s1/permissions/old/reply"
+    asking.problem("POST", path, 409, "Already Resolved", details={"winner": winner})
+    assert terminal.run("reply", "s1", "old", "once", code=4).stderr.splitlines()[-1] == told
 
 
 def test_a_question_is_rejected(asking: Canned, terminal: Terminal) -> None:

@@ -25,6 +25,7 @@ from dragoman.schema.events import (
     TurnStarted,
     encode,
 )
+from dragoman.schema.http import AgentCapabilities
 from dragoman.schema.items import Item, Text
 
 TOKEN = "s3cret-token"
@@ -196,6 +197,20 @@ def turn(*texts: str, first: int = 1) -> list[Event]:
 def ended(sequence: int) -> Event:
     """The last event."""
     return event(sequence, SessionEnded(reason="completed", terminated_by="agent"))
+
+
+def agent_info(agent: str, name: str, **more: Any) -> dict[str, Any]:
+    """An agent as the daemon lists it."""
+    names = {field.encode_name for field in msgspec.structs.fields(AgentCapabilities)}
+    flags = dict.fromkeys(sorted(names - {"stability", "features"}), True)
+    return {
+        "id": agent,
+        "name": name,
+        "installed": True,
+        "credentialsAvailable": True,
+        "capabilities": {**flags, "stability": "stable", "features": {}},
+        **more,
+    }
 
 
 def session_info(session_id: str = "s1", **more: Any) -> dict[str, Any]:

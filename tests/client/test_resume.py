@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
 from dragoman.client import BadAnswer, Client, Unmodelled, Unreachable, encode_event
 from dragoman.errors import InvalidRequest, SessionEnded
-from tests.client.canned import Answer, Canned, delta, ended, event, frame, stream, turn
+from dragoman.schema.events import QueueUpdated
+from tests.client.canned import (
+    Answer,
+    Canned,
+    delta,
+    ended,
+    event,
+    frame,
+    session_info,
+    stream,
+    turn,
+)
 
 SSE = "/v1/sessions/s1/events/sse"
 TURN = "/v1/sessions/s1/messages/stream"
@@ -115,6 +128,33 @@ def test_a_turn_cut_before_its_first_event_is_sent_under_the_same_key(
     assert list(client.stream_turn("s1", "hi")) == said
     first, second = (seen.headers["idempotency-key"] for seen in daemon.seen)
     assert first == second
+
+
+def test_the_id_of_the_message_is_told_once_and_before_its_turn(
+    daemon: Canned, client: Client
+) -> None:
+    named = {"dragoman-message-id": "msg_1"}
+    cut, whole = stream(then="cut"), stream(*map(frame, turn("Hello")))
+    daemon.on("POST", TURN, replace(cut, headers=named), replace(whole, headers=named))
+    daemon.on("GET", "/v1/sessions/s1", Answer(body=session_info()))
+    daemon.on("GET", "/v1/sessions/s1/events", Answer(body={"events": [], "hasMore": False}))
+    heard: list[str] = []
+    first = next(client.stream_turn("s1", "hi", delivery="steer", accepted=heard.append))
+    assert first.type == "turn.started"
+    assert heard == ["msg_1"]
+    assert daemon.seen[0].query["delivery"] == "steer"
+
+
+def test_the_stream_of_a_message_that_is_taken_back_ends_with_that(
+    daemon: Canned, client: Client
+) -> None:
+    taken_back = event(7, QueueUpdated(messages=(), cancelled="msg_1"))
+    daemon.on("POST", TURN, replace(stream(), headers={"dragoman-message-id": "msg_1"}))
+    daemon.on("GET", "/v1/sessions/s1", Answer(body=session_info(eventCount=7)))
+    page = {"events": [delta(6, "a"), taken_back], "hasMore": False}
+    daemon.on("GET", "/v1/sessions/s1/events", Answer(body=page))
+    assert list(client.stream_turn("s1", "hi")) == [taken_back]
+    assert [seen.method for seen in daemon.seen] == ["POST", "GET", "GET"]
 
 
 def test_a_message_to_an_ended_session_is_refused(daemon: Canned, client: Client) -> None:

@@ -125,6 +125,17 @@ def test_commands_go_to_their_paths(
     assert (seen.json() if seen.content else None) == body
 
 
+def test_models_and_modes_are_listed(daemon: Canned, client: Client) -> None:
+    models = {"models": [{"id": "m", "variants": ["low"]}], "defaultModel": "m"}
+    modes = {"modes": [{"id": "plan", "name": "Plan", "description": "Looks."}]}
+    daemon.on("GET", "/v1/agents/a/models", Answer(body=models))
+    daemon.on("GET", "/v1/agents/a/modes", Answer(body=modes))
+    assert client.models("a", refresh=True).models[0].variants == ("low",)
+    assert client.models("a").default_model == "m"
+    assert client.modes("a").modes[0].id == "plan"
+    assert [seen.query for seen in daemon.seen] == [{"refresh": "true"}, {}, {}]
+
+
 def test_pending_holds_messages_and_requests(daemon: Canned, client: Client) -> None:
     asked = {"permission_id": "p1", "action": "Bash", "status": "requested", "metadata": None}
     waiting = {"messageId": "m1", "message": "later", "createdAt": 1}

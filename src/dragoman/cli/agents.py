@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.connect import AsJson, DataDir, Url, console, daemon, known_settings, say
+from dragoman.cli import table
+from dragoman.cli.connect import AsJson, DataDir, Url, daemon, known_settings, say
 from dragoman.cli.exits import FAILED, reporting
 from dragoman.cli.plain import clean, line
 from dragoman.errors import InstallFailed, NotFound
@@ -25,7 +26,9 @@ Cache = Annotated[
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The agent's id.")]
 
-app = typer.Typer(help="List the agents; install and remove them.")
+HEADS = ("ID", "NAME", "INSTALLED", "VERSION", "CREDENTIALS", "PATH")
+
+app = typer.Typer(help="List the agents; install and remove them.", rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
@@ -49,7 +52,10 @@ def show(
     if as_json:
         say(found)
     else:
-        _table(found.agents)
+        table.show(HEADS, [_row(agent) for agent in found.agents])
+        for agent in found.agents:
+            if told := lacking(agent):
+                typer.echo(f"{line(agent.name)} has no credentials: {told}", err=True)
 
 
 def _from_daemon(url: str | None, data_dir: str | None, as_json: bool) -> AgentList | None:
@@ -77,23 +83,32 @@ def _from_here(agents: Agents) -> AgentList:
         agents.stop()
 
 
-def _table(found: tuple[AgentInfo, ...]) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _row(agent: AgentInfo) -> tuple[str, ...]:
+    return (
+        agent.id,
+        agent.name,
+        "yes" if agent.installed else "no",
+        agent.version or "",
+        "yes" if agent.credentials_available else "no",
+        (agent.path or "") if agent.installed else f"dragoman agents install {agent.id}",
+    )
 
-    heads = ("ID", "NAME", "INSTALLED", "VERSION", "PATH", "CREDENTIALS")
-    table = Table(*heads, box=None, pad_edge=False)
-    for agent in found:
-        cells = (
-            agent.id,
-            agent.name,
-            "yes" if agent.installed else "no",
-            agent.version or "",
-            (agent.path or "") if agent.installed else f"dragoman agents install {agent.id}",
-            "yes" if agent.credentials_available else "no",
-        )
-        table.add_row(*(Text(line(cell, 400)) for cell in cells))
-    console().print(table)
+
+def lacking(agent: AgentInfo) -> str | None:
+    """Which credentials an agent lacks, and where they count; None: it has some."""
+    from dragoman.agents import adapters
+
+    if agent.credentials_available:
+        return None
+    known = adapters().get(agent.id)
+    names = known.credentials if known is not None else ()
+    if not names:
+        return "set its key in the daemon's environment, or for one session with send --env"
+    return (
+        f"set {' or '.join(names)} in the daemon's environment, or for one session: "
+        f"dragoman send ID --agent {line(agent.id)} --env {names[0]} ... "
+        "(signed in with its own program? then that counts)"
+    )
 
 
 @app.command()
@@ -151,22 +166,29 @@ def _install(
 ) -> None:
     from dragoman.cli.progress import shown
 
-    built_in = agents.find(adapter) if adapter.package is None else None
-    if built_in is not None:
-        version, path = built_in.version, built_in.path
-    else:
-        with shown(adapter.name) as report:
-            executable = agents.installer.install(
-                adapter, version, reinstall=reinstall, report=report
-            )
-        version, path = (
-            version or (adapter.package.version if adapter.package else None),
-            str(executable),
-        )
+    if adapter.package is None:
+        _built_in(agents, adapter, version, as_json)
+        return
+    with shown(adapter.name) as report:
+        path = agents.installer.install(adapter, version, reinstall=reinstall, report=report)
+    version = version or adapter.package.version
     if as_json:
-        say({"agent": adapter.id, "version": version, "path": path})
+        say({"agent": adapter.id, "version": version, "path": str(path)})
     else:
         typer.echo(f"{adapter.name} {version} is installed: {path}")
+
+
+def _built_in(agents: Agents, adapter: Adapter, version: str | None, as_json: bool) -> None:
+    found = agents.find(adapter)
+    if version:
+        raise typer.BadParameter(
+            f"{adapter.name} is built in: it has the version of Dragoman", param_hint="--version"
+        )
+    if as_json:
+        path = found.path if found else None
+        say({"agent": adapter.id, "version": found.version if found else None, "path": path})
+    else:
+        typer.echo(f"{adapter.name} is built in: there is nothing to install.")
 
 
 @app.command()

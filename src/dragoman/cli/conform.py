@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from dragoman.cli.connect import AsJson, DataDir, console, known_settings, say
+from dragoman.cli import table
+from dragoman.cli.connect import AsJson, DataDir, known_settings, say
 from dragoman.cli.exits import ERROR, reporting
 from dragoman.cli.plain import line
 
@@ -39,7 +40,8 @@ def conform(
         typer.Option(metavar="VERSION", help="Try this one, installed first where it must be."),
     ] = None,
     command: Annotated[
-        str | None, typer.Option(help="The executable and its first arguments.")
+        str | None,
+        typer.Option(metavar="COMMAND", help="The executable and its first arguments."),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="PROBE", help="Only this probe; repeatable.")
@@ -47,7 +49,7 @@ def conform(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try out what an agent can do, and compare it with what its adapter declares."""
+    """Try an agent out against what its adapter declares of it."""
     if version and command:
         raise typer.BadParameter("give --version or --command, not both")
     _ensure_known(only or [])
@@ -192,16 +194,7 @@ def _say(report: Report) -> None:
 
 
 def _show(adapter: Adapter, report: Report) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*HEADS, box=None, pad_edge=False)
-    for row in report.rows:
-        feature = row.feature or "(every agent)"
-        declared = DECLARED[row.native, row.shown]
-        cells = (row.probe, feature, declared, OBSERVED[row.observed], VERDICTS[row.verdict])
-        table.add_row(*map(Text, cells))
-    console().print(table)
+    table.show(HEADS, [_cells(row) for row in report.rows])
     typer.echo()
     for told in (*_failures(report), *_stream(report)):
         typer.echo(told)
@@ -209,6 +202,12 @@ def _show(adapter: Adapter, report: Report) -> None:
     typer.echo(f"{adapter.name}{version}: {_summary(report)}")
     if report.kept is not None:
         typer.echo(f"The transcript and events of each failed probe: {report.kept}/PROBE/")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    feature = row.feature or "(every agent)"
+    declared = DECLARED[row.native, row.shown]
+    return row.probe, feature, declared, OBSERVED[row.observed], VERDICTS[row.verdict]
 
 
 def _failures(report: Report) -> Iterator[str]:

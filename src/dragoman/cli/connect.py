@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.exits import reporting
+from dragoman.errors import TokenInvalid
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,10 +20,24 @@ if TYPE_CHECKING:
     from dragoman.client import Client
     from dragoman.settings import Settings
 
+
+def _address(url: str | None) -> str | None:
+    """Refuse what is no address before anything is done."""
+    if url is not None:
+        from dragoman.client.locate import DEFAULT_URL, is_address
+
+        if not is_address(url):
+            raise typer.BadParameter(f"{url!r} is no address; right is e.g. {DEFAULT_URL}")
+    return url
+
+
 Url = Annotated[
     str | None,
     typer.Option(
-        "--url", metavar="URL", help="The daemon's address; else DRAGOMAN_URL, else found."
+        "--url",
+        metavar="URL",
+        callback=_address,
+        help="The daemon's address; else DRAGOMAN_URL, else found.",
     ),
 ]
 DataDir = Annotated[
@@ -48,7 +63,21 @@ def daemon(url: str | None, data_dir: str | None, as_json: bool) -> Iterator[Cli
             token_file=settings.token_file,
             data_dir=Path(settings.data_dir),
         ) as client:
-            yield client
+            try:
+                yield client
+            except TokenInvalid as error:
+                raise _needs_token(client, error) from None
+
+
+def _needs_token(client: Client, refused: TokenInvalid) -> TokenInvalid:
+    """The daemon's words are about a header; a person has variables."""
+    why = "does not take this token" if client.has_token else "wants a token"
+    told = TokenInvalid(
+        f"the daemon at {client.url} {why}: set DRAGOMAN_TOKEN to it, or DRAGOMAN_TOKEN_FILE to a "
+        "file that holds it (the daemon keeps its own in the file `token` of its data folder)"
+    )
+    told.details = refused.details
+    return told
 
 
 def known_settings(data_dir: str | None) -> Settings:
@@ -75,8 +104,8 @@ def console() -> Console:
     """The terminal; what is printed on it is never read as markup."""
     from rich.console import Console
 
-    found = Console(markup=False, highlight=False, emoji=False)
-    if not found.is_terminal:
-        # A pipe has no width: a table for a program's eyes must not lose the ends of its ids.
-        found.width = 240
-    return found
+    plain = bool(os.environ.get("NO_COLOR"))
+    # Without a colour system Rich writes no bold and no italics either.
+    return Console(
+        markup=False, highlight=False, emoji=False, color_system=None if plain else "auto"
+    )

@@ -18,6 +18,8 @@ from dragoman.cli.plain import line
 from dragoman.errors import DragomanError, TokenInvalid
 
 if TYPE_CHECKING:
+    from dragoman.client import Client
+    from dragoman.schema.http import AgentInfo, AgentList
     from dragoman.settings import Settings
 
 LEAST_PYTHON = (3, 11)
@@ -37,7 +39,7 @@ class Check(NamedTuple):
 
 
 def doctor(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Look at everything that Dragoman needs, and say what to do where something is wrong."""
+    """Check everything that Dragoman needs, and say what to do."""
     with reporting(as_json):
         checks = list(_checks(known_settings(data_dir), url))
     if as_json:
@@ -55,13 +57,15 @@ def _broken(checks: list[Check]) -> bool:
 def _checks(settings: Settings, url: str | None) -> Iterator[Check]:
     folder = Path(settings.data_dir)
     yield _python()
-    yield _node()
-    yield from _agents(settings)
+    yield _tool("node", "install Node.js for the agents that come from npm")
+    yield _tool("npm", "install npm (it comes with Node.js): agents are installed with it")
+    reached, agents = _daemon(settings, url)
+    yield from _agents(agents or _agents_here(settings))
     yield from _data_folder(folder)
     yield from _modes(folder, settings.token_file)
     yield from _store(folder)
     yield _disk(folder)
-    yield _daemon(settings, url)
+    yield reached
 
 
 def _python() -> Check:
@@ -71,30 +75,50 @@ def _python() -> Check:
     return Check("python", "broken", found, "install Python 3.11 or newer")
 
 
-def _node() -> Check:
-    if found := shutil.which("node"):
-        return Check("node", "ok", found)
-    return Check("node", "note", "not found", "install Node.js for the agents that come from npm")
+def _tool(name: str, advice: str) -> Check:
+    if found := shutil.which(name):
+        return Check(name, "ok", found)
+    return Check(name, "note", "not found", advice)
 
 
-def _agents(settings: Settings) -> Iterator[Check]:
+def _agents(found: AgentList) -> Iterator[Check]:
+    """The agents, as the daemon sees them where one runs: its environment is what counts."""
+    from dragoman.cli.agents import lacking
+
+    for agent in found.agents:
+        check = _agent(agent)
+        missing = lacking(agent) if agent.installed else None
+        if missing:
+            check = Check(check.name, "note", f"{check.found}, no credentials", missing)
+        yield check
+
+
+def _agent(agent: AgentInfo) -> Check:
+    from dragoman.agents import adapters
+
+    name = f"agent {agent.id}"
+    if agent.installed:
+        return Check(name, "ok", f"{agent.version or 'version unknown'} at {agent.path}")
+    known = adapters().get(agent.id)
+    if known is None or known.package is not None:
+        advice = f"dragoman agents install {agent.id}; a session does it by itself"
+    else:
+        advice = f"install {agent.name}, or set DRAGOMAN_{agent.id.upper()}_COMMAND"
+    return Check(name, "note", "not installed", advice)
+
+
+def _agents_here(settings: Settings) -> AgentList:
     import asyncio
 
     from dragoman.agents import adapters
+    from dragoman.http.answers import agent_list
     from dragoman.runtime.agents import Agents
 
     agents = Agents(adapters(), settings)
-    for adapter in agents.all():
-        name = f"agent {adapter.id}"
-        if found := asyncio.run(agents.seen(adapter)):
-            yield Check(name, "ok", f"{found.version or 'version unknown'} at {found.path}")
-        elif agents.installer.can_install(adapter):
-            advice = f"dragoman agents install {adapter.id}"
-            yield Check(name, "note", "not installed", f"{advice}; a session does it by itself")
-        else:
-            advice = f"install {adapter.name}, or set DRAGOMAN_{adapter.id.upper()}_COMMAND"
-            yield Check(name, "note", "not installed", advice)
-    agents.stop()
+    try:
+        return asyncio.run(agent_list(agents, os.environ))
+    finally:
+        agents.stop()
 
 
 def _data_folder(folder: Path) -> Iterator[Check]:
@@ -144,7 +168,8 @@ def _disk(folder: Path) -> Check:
     return Check("disk", "ok", found)
 
 
-def _daemon(settings: Settings, url: str | None) -> Check:
+def _daemon(settings: Settings, url: str | None) -> tuple[Check, AgentList | None]:
+    """How the daemon is, and its agents, where it tells them."""
     from dragoman.client import Client, Unreachable
 
     try:
@@ -156,14 +181,23 @@ def _daemon(settings: Settings, url: str | None) -> Check:
             timeout_s=5.0,
         ) as client:
             client.health()
-            return Check("daemon", "ok", f"version {client.version()} at {client.url}")
+            check = Check("daemon", "ok", f"version {client.version()} at {client.url}")
+            return check, _agents_there(client)
     except Unreachable as error:
-        return Check("daemon", "note", f"none at {error.details['url']}", "dragoman serve")
+        return Check("daemon", "note", f"none at {error.details['url']}", "dragoman serve"), None
     except TokenInvalid:
         advice = "set DRAGOMAN_TOKEN or DRAGOMAN_TOKEN_FILE to the daemon's token"
-        return Check("daemon", "broken", "it refuses the token", advice)
+        return Check("daemon", "broken", "it refuses the token", advice), None
     except DragomanError as error:
-        return Check("daemon", "broken", str(error), "look into its log, then start it again")
+        advice = "look into its log, then start it again"
+        return Check("daemon", "broken", str(error), advice), None
+
+
+def _agents_there(client: Client) -> AgentList | None:
+    try:
+        return client.agents()
+    except DragomanError:
+        return None  # then what is on this machine is the next best answer
 
 
 def _nearest(path: Path) -> Path:

@@ -20,7 +20,7 @@ def events(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on until the session ends.")
     ] = False,
-    after: Annotated[int, typer.Option(min=0, help="Begin after this sequence.")] = 0,
+    after: Annotated[int, typer.Option(min=0, metavar="N", help="Begin after this sequence.")] = 0,
     raw: Annotated[bool, typer.Option("--raw", help="Also the agent's own messages.")] = False,
     url: Url = None,
     data_dir: DataDir = None,

@@ -47,7 +47,7 @@ def code_of(error: DragomanError) -> int:
 
 def _as_text(error: DragomanError) -> str:
     notes: list[str] = getattr(error, "__notes__", [])
-    return "\n".join([f"dragoman: {clean(str(error))}", *notes])
+    return "\n".join([f"dragoman: {clean(str(error))}", *map(clean, notes)])
 
 
 def _as_json(error: DragomanError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import Annotated
 
@@ -13,6 +14,8 @@ from dragoman.cli import (
     conform,
     doctor,
     events,
+    models,
+    pending,
     record,
     reply,
     send,
@@ -22,14 +25,26 @@ from dragoman.cli import (
 )
 
 HINT = """\
-New here? Start the daemon:         dragoman serve
-Then, in a second terminal, look:   dragoman agents
-and talk to one of them:            dragoman send hello --agent NAME "say hi"
-Something wrong?                    dragoman doctor"""
+\b
+New here?
+  dragoman serve                             start the daemon
+  dragoman agents                            look, in a second terminal
+  dragoman send hi --agent mock "echo hi"    talk to an agent
+  dragoman doctor                            something wrong?
+"""
+
+
+def _help_width() -> int:
+    return max(30, min(shutil.get_terminal_size().columns, 100) - 2)
+
 
 app = typer.Typer(
     name="dragoman",
     help="The interpreter between people and coding agents.",
+    epilog=HINT,
+    # Plain help: it fits narrow terminals and pipes, and says what takes a value.
+    rich_markup_mode=None,
+    context_settings={"terminal_width": _help_width()},
     # A traceback decorated with values could show a token.
     pretty_exceptions_enable=False,
 )
@@ -40,10 +55,14 @@ app.command("ls")(sessions.ls)
 app.command("send")(send.send)
 app.command("events")(events.events)
 app.command("reply")(reply.reply)
+app.command("pending")(pending.pending)
+app.command("cancel")(pending.cancel)
+app.command("set")(sessions.change)
 app.command("interrupt")(sessions.interrupt)
 app.command("terminate")(sessions.terminate)
 app.command("rm")(sessions.rm)
 app.add_typer(agents.app, name="agents")
+app.command("models")(models.models)
 app.command("doctor")(doctor.doctor)
 app.add_typer(testing.app, name="testing")
 app.command("conform")(conform.conform)
@@ -70,7 +89,6 @@ def root(
     """The interpreter between people and coding agents."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-        typer.echo(HINT)
 
 
 def main() -> None:

@@ -18,25 +18,31 @@ AS_GIVEN = {
 def record(
     command: Annotated[
         list[str] | None,
-        typer.Argument(help="The agent and its arguments, after --.", metavar="COMMAND..."),
+        typer.Argument(help="The agent and its arguments, after --.", metavar="COMMAND"),
     ] = None,
     out: Annotated[
-        str, typer.Option(help="The file to add to; a folder gets a file for each process.")
+        str,
+        typer.Option(
+            metavar="PATH", help="The file to add to; a folder gets a file for each process."
+        ),
     ] = "recording.jsonl",
     agent: Annotated[
-        str | None, typer.Option(help="The agent's id; else the name of its executable.")
+        str | None,
+        typer.Option(metavar="NAME", help="The agent's id; else the name of its executable."),
     ] = None,
     scrub: Annotated[
         bool, typer.Option(help="At the end, remove paths, secrets and long prose.")
     ] = True,
     http: Annotated[
-        str | None, typer.Option(help="Record an agent that speaks HTTP at this URL.")
+        str | None,
+        typer.Option(metavar="URL", help="Record an agent that speaks HTTP at this URL."),
     ] = None,
     listen: Annotated[
-        int, typer.Option(help="With --http: the port to stand in at; 0 takes a free one.")
+        int,
+        typer.Option(metavar="N", help="With --http: the port to stand in at; 0 takes a free one."),
     ] = 0,
 ) -> None:
-    """Run an agent, pass everything on, and write down what it hears and says."""
+    """Run an agent and write down what it hears and says."""
     if bool(command) == bool(http):
         raise typer.BadParameter("give a command after --, or --http URL")
     if http:
@@ -61,14 +67,18 @@ def record(
 
 def replay(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="The recording; what follows it is ignored.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The recording; what follows it is ignored.")
+    ],
     state: Annotated[
         str | None,
-        typer.Option(help="Counts the starts: each plays the next process of the recording."),
+        typer.Option(
+            metavar="FILE", help="Counts the starts: each plays the next process of the recording."
+        ),
     ] = None,
     timing: Annotated[bool, typer.Option("--timing", help="Take the time that it took.")] = False,
 ) -> None:
-    """Stand in for an agent: play a recording back, waiting for the inputs it holds."""
+    """Stand in for an agent: play a recording back."""
     from dragoman.testing.leave import leave
     from dragoman.testing.replay import main
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from dragoman.cli.connect import AsJson, DataDir, Session, Url, daemon, say
-from dragoman.errors import NotFound, SessionNotFound
+from dragoman.errors import AlreadyResolved, NotFound, SessionNotFound
 
 if TYPE_CHECKING:
     from dragoman.client import Client
     from dragoman.schema.http import Pending
 
 Decision = Literal["once", "always", "reject"]
+_NUMBERED = re.compile(r"(\d{1,3})=(.*)", re.DOTALL)
 
 
 def reply(
@@ -21,14 +25,24 @@ def reply(
     request_id: Annotated[str, typer.Argument(metavar="REQUEST_ID", help="What was asked.")],
     decision: Annotated[
         Decision | None,
-        typer.Argument(help="For a permission; reject also refuses a question."),
+        typer.Argument(
+            metavar="DECISION",
+            help="To a permission; reject also refuses a question.",
+        ),
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option("--answer", "-a", help="An answer to a question; one for each part."),
+        typer.Option(
+            "--answer",
+            "-a",
+            metavar="[N=]ANSWER",
+            help="To a question. To several questions N=ANSWER, with N from 1. Repeat it where "
+            "one takes several answers: -a 1=Red -a 2=S -a 2=L",
+        ),
     ] = None,
     message: Annotated[
-        str | None, typer.Option(help="Told to the agent with a rejected permission.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Told to the agent; goes with reject."),
     ] = None,
     url: Url = None,
     data_dir: DataDir = None,
@@ -38,13 +52,17 @@ def reply(
     answers = answer or []
     if bool(decision) == bool(answers):
         raise typer.BadParameter("give either once, always or reject, or --answer (repeatable)")
-    with daemon(url, data_dir, as_json) as client:
+    if message is not None and decision != "reject":
+        raise typer.BadParameter("it is told to the agent with reject only", param_hint="--message")
+    with daemon(url, data_dir, as_json) as client, _telling_winner():
         pending = client.pending(session)
         kind = _kind(pending, request_id)
         if kind == "permission" and not decision:
             raise typer.BadParameter("this is a permission: answer once, always or reject")
         if kind == "question" and decision in ("once", "always"):
             raise typer.BadParameter("this is a question: use --answer, or reject")
+        if kind == "question" and message is not None:
+            raise typer.BadParameter("a refused question takes none", param_hint="--message")
         if answers:
             client.reply_question(session, request_id, _lists(pending, request_id, answers))
         elif decision:
@@ -64,16 +82,47 @@ def _kind(pending: Pending, request_id: str) -> Literal["permission", "question"
     return None
 
 
+@contextmanager
+def _telling_winner() -> Iterator[None]:
+    """Say how a request was resolved before us."""
+    from dragoman.cli.asks import winner
+
+    try:
+        yield
+    except AlreadyResolved as error:
+        if told := winner(error.details.get("winner")):
+            error.add_note(told)
+        raise
+
+
 def _lists(pending: Pending, request_id: str, answers: list[str]) -> list[list[str]]:
-    """One list for each part of the question: all answers to a single one, else one each."""
-    from dragoman.cli.summary import questions
+    """One list of answers for each part of the question."""
+    from dragoman.cli.asks import questions
 
     asked = (each for each in pending.questions if each.question_id == request_id)
-    parts = next((len(questions(each)) for each in asked), 1)
-    if parts == 1:
-        return [answers]
-    if parts != len(answers):
-        raise typer.BadParameter(f"{parts} questions need {parts} times --answer, in order")
+    parts = next((questions(each) for each in asked), None)
+    if parts is None:
+        return [answers]  # it no longer waits: the daemon says what became of it
+    lists = [answers] if len(parts) == 1 else _sorted(answers, len(parts))
+    for number, (part, given) in enumerate(zip(parts, lists, strict=True), 1):
+        which = f"question {number}" if len(parts) > 1 else "the question"
+        if not given:
+            raise typer.BadParameter(f"{which} has no answer: add -a {number}=ANSWER")
+        if len(given) > 1 and not part.multi_select:
+            raise typer.BadParameter(f"{which} takes one answer, and got {len(given)}")
+    return lists
+
+
+def _sorted(answers: list[str], count: int) -> list[list[str]]:
+    """Answers by the number of their question; without numbers, one for each in order."""
+    found = [_NUMBERED.fullmatch(answer) for answer in answers]
+    numbered = [(int(each[1]), each[2]) for each in found if each and 1 <= int(each[1]) <= count]
+    if len(numbered) == len(answers):
+        return [[text for at, text in numbered if at == number] for number in range(1, count + 1)]
+    if numbered or len(answers) != count:
+        raise typer.BadParameter(
+            f"there are {count} questions: say which one each answer is for, e.g. -a 1=ANSWER"
+        )
     return [[answer] for answer in answers]
 
 

@@ -2,87 +2,75 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from dragoman.cli import options
 from dragoman.cli.connect import AsJson, DataDir, Session, Url, console, daemon, reaching, say
 from dragoman.cli.exits import ERROR
+from dragoman.cli.start import Wish, ensure
+from dragoman.cli.watch import Watch
 
 if TYPE_CHECKING:
-    from dragoman.client import Client
+    from dragoman.schema.commands import Attachment
     from dragoman.schema.events import Event
 
 
 def send(
     session: Session,
-    message: Annotated[
-        list[str], typer.Argument(metavar="MESSAGE...", help="The message; - reads stdin.")
-    ],
-    agent: Annotated[
-        str | None, typer.Option(help="Create the session with this agent if there is none.")
-    ] = None,
-    directory: Annotated[
-        str | None, typer.Option("--dir", help="Where a new session's agent works; default here.")
-    ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Watch the turn, or only send.")
-    ] = True,
+    message: options.Words,
+    agent: options.Agent = None,
+    directory: options.Directory = None,
+    model: options.Model = None,
+    variant: options.Variant = None,
+    mode: options.Mode = None,
+    permission_mode: options.PermissionMode = None,
+    env: options.Env = None,
+    attach: options.Attach = None,
+    delivery: options.Delivery = "queue",
+    wait: options.Wait = True,
     url: Url = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a message to a session and show its turn until it ends."""
+    wish = Wish(agent or "", directory, model, variant, mode, permission_mode, tuple(env or ()))
+    if not agent and wish != Wish(""):
+        raise typer.BadParameter(
+            "what is for a new session goes with --agent; `dragoman set` changes a session"
+        )
     text = sys.stdin.read() if message == ["-"] else " ".join(message)
-    options = reaching(url, data_dir)
-    with daemon(url, data_dir, as_json) as client, _hinting(session, options):
+    again = reaching(url, data_dir)
+    with daemon(url, data_dir, as_json) as client, Watch(client, session, again) as watch:
         if agent:
-            _ensure(client, session, agent, directory)
+            ensure(client, session, wish)
+        files = [_attachment(path, client.is_local) for path in attach or ()]
         if wait:
-            turn = client.stream_turn(session, text)
-            completed = _print(turn) if as_json else _show(turn, session, options)
+            turn = client.stream_turn(
+                session, text, attachments=files, delivery=delivery, accepted=watch.accepted
+            )
+            seen = watch.over(turn)
+            completed = _print(seen) if as_json else _show(seen, watch)
         else:
-            _sent(client.send(session, text), as_json)
+            _sent(client.send(session, text, attachments=files, delivery=delivery), as_json)
             completed = True
     if not completed:
         raise typer.Exit(ERROR)
 
 
-@contextmanager
-def _hinting(session: str, options: str) -> Iterator[None]:
-    """Say what can be done now, where the daemon cannot know it."""
-    from dragoman.errors import SessionNotFound
+def _attachment(path: str, is_local: bool) -> Attachment:
+    from dragoman.schema.commands import Attachment
 
-    try:
-        yield
-    except SessionNotFound as error:
-        error.add_note("add --agent NAME to create it; `dragoman agents` lists them")
-        raise
-    except KeyboardInterrupt:
-        stop = f"dragoman interrupt {shlex.quote(session)}{options}"
-        typer.echo(f"\nthe turn goes on; stop it with: {stop}", err=True)
-        raise
-
-
-def _ensure(client: Client, session: str, agent: str, directory: str | None) -> None:
-    from dragoman.errors import SessionExists, SessionNotFound
-    from dragoman.schema.http import CreateSession
-
-    # On another machine this folder need not exist; there the daemon chooses.
-    here = str(Path(directory or ".").absolute()) if directory or client.is_local else None
-    try:
-        client.get(session)
-    except SessionNotFound:
-        try:
-            client.create(CreateSession(agent=agent, directory=here), session)
-        except SessionExists:
-            # Somebody was faster, or the id was used before: then the send itself will tell.
-            return
+    if not is_local:
+        return Attachment(path=path)  # a path of the daemon's machine, which looks for itself
+    file = Path(path).expanduser().absolute()
+    if not file.exists():
+        raise typer.BadParameter(f"there is no file {file}", param_hint="--attach")
+    return Attachment(path=str(file))
 
 
 def _print(turn: Iterator[Event]) -> bool:
@@ -95,10 +83,10 @@ def _print(turn: Iterator[Event]) -> bool:
     return completed
 
 
-def _show(turn: Iterator[Event], session: str, options: str) -> bool:
+def _show(turn: Iterator[Event], watch: Watch) -> bool:
     from dragoman.cli.transcript import Transcript
 
-    transcript = Transcript(console(), session, options)
+    transcript = Transcript(console(), watch.session, watch.options, watch.asks)
     completed = False
     try:
         for event in turn:

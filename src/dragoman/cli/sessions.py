@@ -1,4 +1,4 @@
-"""Commands about whole sessions: list, interrupt, terminate, remove."""
+"""Commands about whole sessions: list, change, interrupt, terminate, remove."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dragoman.cli.connect import AsJson, DataDir, Session, Url, console, daemon, say
+from dragoman.cli import table
+from dragoman.cli.connect import AsJson, DataDir, Session, Url, daemon, say
 from dragoman.cli.plain import line
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from dragoman.schema.http import SessionInfo
 
 Status = Literal["idle", "running", "waiting", "ended"]
+HEADS = ("ID", "AGENT", "STATUS", "EVENTS", "AGE", "TITLE")
 
 
 def ls(
-    agent: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
-    status: Annotated[Status | None, typer.Option(help="Only those in this state.")] = None,
-    query: Annotated[
-        str | None, typer.Option("--query", "-q", help="A part of the id or title.")
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
+    status: Annotated[
+        Status | None,
+        typer.Option(metavar="STATE", help="Only idle, running, waiting or ended ones."),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, max=10000, help="At most so many.")] = None,
+    query: Annotated[
+        str | None,
+        typer.Option("--query", "-q", metavar="TEXT", help="A part of the id or title."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=10000, metavar="N", help="At most so many.")
+    ] = None,
     url: Url = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -37,7 +43,55 @@ def ls(
         elif not found.sessions:
             typer.echo("no sessions")
         else:
-            console().print(_table(found.sessions, now_ms=int(time.time() * 1000)))
+            now_ms = int(time.time() * 1000)
+            table.show(HEADS, [_row(each, now_ms) for each in found.sessions], cut_last=True)
+
+
+def change(
+    session: Session,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Its name in lists.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="See `dragoman models AGENT`.")
+    ] = None,
+    variant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A variant of the model.")
+    ] = None,
+    mode: Annotated[str | None, typer.Option(metavar="MODE", help="The agent's own mode.")] = None,
+    permission_mode: Annotated[
+        Literal["default", "plan", "bypass", "acceptEdits"] | None,
+        typer.Option(metavar="MODE", help="default, plan, bypass or acceptEdits."),
+    ] = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rename a session, or change how its agent works from now on."""
+    from dragoman.schema.http import PatchSession
+
+    wanted = PatchSession(
+        title=title,
+        model=model,
+        variant=variant,
+        agent_mode=mode,
+        permission_mode=permission_mode,
+    )
+    if wanted == PatchSession():
+        raise typer.BadParameter("say what to change, e.g. --title, --model or --permission-mode")
+    with daemon(url, data_dir, as_json) as client:
+        changed = client.patch(session, wanted)
+        say(changed) if as_json else typer.echo(_told(changed))
+
+
+def _told(session: SessionInfo) -> str:
+    about = (
+        ("title", session.title),
+        ("model", session.model),
+        ("variant", session.variant),
+        ("mode", session.agent_mode),
+        ("permission mode", session.permission_mode),
+    )
+    told = ", ".join(f"{name} {value}" for name, value in about if value)
+    return f"{session.session_id}: {line(told, 400)}"
 
 
 def interrupt(
@@ -45,8 +99,14 @@ def interrupt(
 ) -> None:
     """Stop the running turn; the session goes on."""
     with daemon(url, data_dir, as_json) as client:
+        idle = client.get(session).status == "idle"
         client.interrupt(session)
-        _done(session, "interrupted", as_json)
+        if not idle:
+            _done(session, "interrupted", as_json)
+        elif as_json:
+            say({"sessionId": session, "interrupted": False})
+        else:
+            typer.echo(f"{session}: nothing was running")
 
 
 def terminate(
@@ -83,27 +143,13 @@ def _done(session: str, what: str, as_json: bool) -> None:
         typer.echo(f"{session} {what}")
 
 
-def _table(found: tuple[SessionInfo, ...], now_ms: int) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("ID", "AGENT", "STATUS", "TITLE", "EVENTS", "AGE"):
-        table.add_column(
-            name,
-            justify="right" if name in ("EVENTS", "AGE") else "left",
-            overflow="ellipsis" if name == "TITLE" else "fold",
-            no_wrap=name == "TITLE",
-        )
-    for session in found:
-        waits = f" ({session.pending_count})" if session.pending_count else ""
-        cells = (
-            session.session_id,
-            session.agent,
-            session.status + waits,
-            session.title or "",
-            str(session.event_count),
-            age(session.updated_at, now_ms),
-        )
-        table.add_row(*(Text(line(cell, 160)) for cell in cells))
-    return table
+def _row(session: SessionInfo, now_ms: int) -> tuple[str, ...]:
+    waits = f" ({session.pending_count})" if session.pending_count else ""
+    return (
+        session.session_id,
+        session.agent,
+        session.status + waits,
+        str(session.event_count),
+        age(session.updated_at, now_ms),
+        session.title or "",
+    )

@@ -1,15 +1,16 @@
-"""An event, an item, a request to people: each in a few plain words. Pure."""
+"""An event, an item: each in a few plain words. Pure."""
 
 from __future__ import annotations
 
-import json
-import shlex
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dragoman.cli.plain import line, reveal
+from dragoman.cli.asks import answered, decided, dense
+from dragoman.cli.plain import line
 from dragoman.client import Unmodelled
 from dragoman.schema.events import (
     AgentUnparsed,
+    Context,
     ErrorRaised,
     Event,
     ItemCompleted,
@@ -17,7 +18,6 @@ from dragoman.schema.events import (
     ItemStarted,
     PermissionRequested,
     PermissionResolved,
-    Question,
     QuestionRequested,
     QuestionResolved,
     QueueUpdated,
@@ -41,6 +41,8 @@ from dragoman.schema.items import (
     ToolResult,
 )
 
+WIDE = 400
+
 
 def summary(event: Event) -> str:
     """What an event says, on one line."""
@@ -50,20 +52,19 @@ def summary(event: Event) -> str:
         case ItemDelta(delta=delta, content_type=kind):
             return line(delta if kind == "text" else f"[{kind}] {delta}")
         case ItemCompleted(item=item):
-            failed = "failed " if item.status == "failed" else ""
-            return line(f"{failed}{item.kind} {item.role or ''}: {gist(item)}")
+            return line(f"{_state(item)}{item.kind} {item.role or ''}: {gist(item)}")
         case ErrorRaised(message=message, code=code):
             return line(f"{code or 'error'}: {message}")
         case AgentUnparsed(error=error, location=location):
             return line(f"{location}: {error}")
-        case PermissionRequested(permission_id=key, action=action, status=status):
-            return line(f"{key} {action}: {status}")
-        case PermissionResolved(permission_id=key, action=action, status=status):
-            return line(f"{key} {action}: {status}")
+        case PermissionRequested(permission_id=key, action=action, metadata=about):
+            return line(f"{key} {action}{_command(about)}")
+        case PermissionResolved(permission_id=key, action=action) as resolved:
+            return line(f"{key} {action}: {decided(resolved)}", WIDE)
         case QuestionRequested(question_id=key, prompt=prompt):
             return line(f"{key} {prompt}")
-        case QuestionResolved(question_id=key, status=status, response=response):
-            return line(f"{key} {status}: {response or ''}")
+        case QuestionResolved(question_id=key) as resolved:
+            return line(f"{key} {answered(resolved)}", WIDE)
         case _:
             return _rest(event)
 
@@ -71,31 +72,74 @@ def summary(event: Event) -> str:
 def _rest(event: Event) -> str:
     match event.data:
         case SessionStarted(metadata=metadata):
-            return line(_dense(metadata))
+            return line(dense(metadata))
         case SessionEnded() as ended:
             return ending(ended)
         case SessionUpdated() as updated:
-            named = ((name, getattr(updated, name)) for name in updated.__struct_fields__)
-            return line(", ".join(f"{name}={value}" for name, value in named if _present(value)))
+            return line(", ".join(_changes(updated)))
         case TurnStarted(turn_id=turn_id):
             return line(turn_id) if isinstance(turn_id, str) else ""
         case TurnEnded() as ended_turn:
             return outcome(ended_turn)
-        case QueueUpdated(messages=messages):
-            return f"{len(messages)} waiting"
+        case QueueUpdated(messages=messages, cancelled=cancelled):
+            gone = f", {cancelled} taken back" if isinstance(cancelled, str) else ""
+            return line(f"{len(messages)} waiting{gone}")
         case Unmodelled(data=data):
-            return line(_dense(data))
+            return line(dense(data))
         case _:
             return ""
 
 
+def _state(item: Item) -> str:
+    if item.status != "failed":
+        return ""
+    why = f" ({item.reason})" if isinstance(item.reason, str) else ""
+    exit_code = f" (exit {item.exit_code})" if isinstance(item.exit_code, int) else ""
+    return f"failed{why}{exit_code} "
+
+
+def _command(about: Any) -> str:
+    command = about.get("command") if isinstance(about, dict) else None
+    return f": {command}" if isinstance(command, str) else ""
+
+
+def _changes(updated: SessionUpdated) -> Iterator[str]:
+    """What changed about a session, in words."""
+    for name in updated.__struct_fields__:
+        match name, getattr(updated, name):
+            case _, Context(used=used, window=window):
+                yield f"context {used:,} of {window:,}"
+            case _, str(value):
+                yield f"{name.replace('_', ' ')} {value}"
+            case "rate_limits", dict() as limits:
+                told = (f"{key} {value}" for key, value in _leaves(limits))
+                yield f"rate limits: {', '.join(told)}"
+
+
+def _leaves(limits: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in limits.items():
+        if isinstance(value, dict):
+            yield from ((f"{name} {inner}", leaf) for inner, leaf in _leaves(value))
+        elif value is not None and not isinstance(value, list):
+            yield name, value
+
+
 def gist(item: Item) -> str:
     """What an item holds, in short."""
-    return " ".join(filter(None, (_part(part) for part in item.content)))
+    return " ".join(filter(None, map(_part, _told(item.content))))
+
+
+def _told(parts: Iterable[ContentPart]) -> list[ContentPart]:
+    """The parts for people: what a status says in words needs no JSON after it."""
+    parts = list(parts)
+    says = any(isinstance(part, Status) and part.detail for part in parts)
+    return [part for part in parts if not (says and isinstance(part, Json))]
 
 
 def _part(part: ContentPart) -> str:
     match part:
+        case Reasoning(visibility="private"):
+            return ""
         case Text(text=text) | Reasoning(text=text):
             return text
         case ToolCall(name=name, arguments=arguments):
@@ -107,9 +151,9 @@ def _part(part: ContentPart) -> str:
         case Image(path=path):
             return f"image {path}"
         case Status(label=label, detail=detail):
-            return f"{label} {detail or ''}".strip()
+            return f"{label}: {detail}" if detail else label
         case Json(json=value):
-            return _dense(value)
+            return dense(value)
 
 
 def outcome(ended: TurnEnded) -> str:
@@ -127,67 +171,3 @@ def ending(ended: SessionEnded) -> str:
     """Why a session ended."""
     message = f": {ended.message}" if isinstance(ended.message, str) else ""
     return line(f"{ended.reason} by {ended.terminated_by}{message}")
-
-
-def ask_permission(session: str, asked: PermissionRequested, reaching: str) -> list[str]:
-    """A permission request, with the commands that answer it."""
-    key = f"{shlex.quote(session)} {shlex.quote(asked.permission_id)}"
-    return [
-        f"permission wanted: {line(asked.action)}",
-        # Marked, so that no line of an agent's can pass for one of ours.
-        *(f"  | {shown}" for shown in _wanted(asked.metadata)),
-        f"  dragoman reply {key} once{reaching}      (or: always, reject)",
-    ]
-
-
-def _wanted(metadata: Any) -> list[str]:
-    """What would be done: all of it, for it is what a person approves."""
-    if not isinstance(metadata, dict):
-        return []
-    for name in ("command", "diff", "input"):
-        if wanted := metadata.get(name):
-            text = wanted if isinstance(wanted, str) else _dense(wanted)
-            return reveal(text).split("\n")
-    return []
-
-
-def ask_question(session: str, asked: QuestionRequested, reaching: str) -> list[str]:
-    """A question, with the commands that answer it."""
-    key = f"{shlex.quote(session)} {shlex.quote(asked.question_id)}"
-    parts = questions(asked)
-    shown = ["question:"]
-    for part in parts:
-        shown.append(f"  {line(part.prompt, 400)}{' (several)' if part.multi_select else ''}")
-        shown += (f"    - {_option(label, why)}" for label, why in _options(part))
-    example = " ".join(f"--answer {shlex.quote(_example(part))}" for part in parts)
-    shown.append(f"  dragoman reply {key} {example}{reaching}      (or: reject)")
-    return shown
-
-
-def questions(asked: QuestionRequested) -> tuple[Question, ...]:
-    """The parts of a question; an older daemon names only the first."""
-    if isinstance(asked.questions, tuple) and asked.questions:
-        return asked.questions
-    return (Question(prompt=asked.prompt),)
-
-
-def _options(part: Question) -> list[tuple[str, str | None]]:
-    return [(option.label, option.description) for option in part.options]
-
-
-def _option(label: str, why: str | None) -> str:
-    return line(f"{label}: {why}" if why else label)
-
-
-def _example(part: Question) -> str:
-    return line(part.options[0].label) if part.options else "TEXT"
-
-
-def _dense(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _present(value: object) -> bool:
-    import msgspec
-
-    return value is not msgspec.UNSET

@@ -22,6 +22,7 @@ app = typer.Typer(
     help="For tests and adapter authors.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -33,7 +34,10 @@ def root() -> None:
 @app.command("model")
 def model(
     script: Annotated[str, typer.Argument(metavar="SCRIPT", help="A YAML or JSON file of steps.")],
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)] = 0,
+    port: Annotated[
+        int,
+        typer.Option(metavar="N", help="The port; 0 takes a free one.", min=0, max=65535),
+    ] = 0,
     log: Annotated[
         str | None, typer.Option(metavar="FILE", help="Append each request, as a line of JSON.")
     ] = None,

@@ -28,6 +28,9 @@ from dragoman.schema.http import (
     InstallAgent,
     Message,
     MessageQuery,
+    ModeList,
+    ModelList,
+    ModelQuery,
     PatchSession,
     Pending,
     ReplyPermission,
@@ -41,8 +44,13 @@ from dragoman.schema.http import (
 
 Result = TypeVar("Result")
 
+MESSAGE_ID = "dragoman-message-id"
+"""The header that names the message which was accepted."""
+
 INSTALL_S = 900.0
 """Longer than an installation may take: the daemon's own word on it is worth more."""
+ASK_S = 60.0
+"""Longer than an agent may take to tell its models."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,17 @@ def install(agent: str, wanted: InstallAgent) -> Call[None]:
     return replace(_post(path, wanted, _nothing), timeout_s=INSTALL_S)
 
 
+def models(agent: str, query: ModelQuery) -> Call[ModelList]:
+    """List an agent's models."""
+    path = f"/v1/agents/{_segment(agent)}/models"
+    return Call("GET", path, _body(ModelList), params=_params(query), timeout_s=ASK_S)
+
+
+def modes(agent: str) -> Call[ModeList]:
+    """List an agent's modes."""
+    return Call("GET", f"/v1/agents/{_segment(agent)}/modes", _body(ModeList))
+
+
 def sessions(query: SessionQuery) -> Call[SessionList]:
     """List sessions, newest first."""
     return Call("GET", "/v1/sessions", _body(SessionList), params=_params(query))
@@ -178,7 +197,7 @@ def send(session: str, message: Message, key: str | None, delivery: Delivery) ->
     """Send a message; the answer is its id."""
 
     def read(answer: Answer) -> str:
-        if message_id := answer.headers.get("dragoman-message-id"):
+        if message_id := answer.headers.get(MESSAGE_ID):
             return message_id
         raise msgspec.ValidationError("it names no message")
 
@@ -186,9 +205,9 @@ def send(session: str, message: Message, key: str | None, delivery: Delivery) ->
     return _post(_session(session, "messages"), message, read, headers=_keyed(key), params=params)
 
 
-def stream_turn(session: str, message: Message, key: str, include_raw: bool) -> Call[None]:
+def stream_turn(session: str, message: Message, key: str, query: TurnStreamQuery) -> Call[None]:
     """Send a message and open the stream of its turn."""
-    params = _params(TurnStreamQuery(include_raw=include_raw))
+    params = _params(query)
     path = _session(session, "messages", "stream")
     return _post(path, message, _nothing, headers=_keyed(key), params=params)
 

@@ -40,7 +40,7 @@ def locate(
     folder = data_dir or _data_dir(environ)
     running = _running(folder / "daemon.json")
     chosen = (url or environ.get("DRAGOMAN_URL") or running or DEFAULT_URL).rstrip("/")
-    if not _is_address(chosen):
+    if not is_address(chosen):
         raise InvalidRequest(f"{chosen!r} is no address of a daemon; right is e.g. {DEFAULT_URL}")
     token = token or environ.get("DRAGOMAN_TOKEN")
     token_file = token_file or environ.get("DRAGOMAN_TOKEN_FILE")
@@ -64,7 +64,8 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def _is_address(url: str) -> bool:
+def is_address(url: str) -> bool:
+    """Whether a daemon can be at this URL."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

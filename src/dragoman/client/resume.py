@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from dragoman.client.events import decode_event
@@ -27,9 +29,21 @@ class Position:
         self.connected = False
         """A daemon has answered at least once."""
         self.finished = False
+        self.message_id: str | None = None
+        """The message whose turn is read."""
+        self.accepted: Callable[[str], None] | None = None
+        """Hears its id, once."""
         self._url = url
         self._retry = retry
         self._cuts = 0
+
+    def hear(self, message_id: str | None) -> None:
+        """A daemon has accepted the message under this id; None: it did not say."""
+        if message_id is None or self.message_id is not None:
+            return
+        self.message_id = message_id
+        if self.accepted is not None:
+            self.accepted(message_id)
 
     def take(self, frame: str, last: frozenset[str]) -> Event | None:
         """The event of a frame, unless it was seen; a type in `last` finishes the reading."""

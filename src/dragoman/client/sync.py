@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from dragoman.client.locate import is_loopback, locate
 from dragoman.client.resume import Position, Retry
 from dragoman.errors import TooManyRequests, Unavailable
 from dragoman.schema.commands import Attachment, PermissionReply
-from dragoman.schema.events import Event
+from dragoman.schema.events import Event, QueueUpdated
 from dragoman.schema.http import (
     AgentList,
     Created,
@@ -29,6 +29,9 @@ from dragoman.schema.http import (
     Health,
     InstallAgent,
     Message,
+    ModeList,
+    ModelList,
+    ModelQuery,
     PatchSession,
     Pending,
     ReplyPermission,
@@ -37,6 +40,7 @@ from dragoman.schema.http import (
     SessionList,
     SessionQuery,
     SessionStatus,
+    TurnStreamQuery,
 )
 
 Result = TypeVar("Result")
@@ -46,6 +50,8 @@ TURN_END = frozenset({"turn.ended", "session.ended"})
 
 # The daemon breaks silence with a heartbeat; a stream quieter than this is dead.
 SILENCE_S = 60.0
+RECENT = 1000
+"""So many events are looked through for what became of a message."""
 
 
 class Client:
@@ -65,6 +71,8 @@ class Client:
         self.url = address.url
         self.is_local = is_loopback(address.url)
         """The daemon is on this machine."""
+        self.has_token = address.token is not None
+        """There is a token to show; whether it is the right one, the daemon knows."""
         self._retry = retry or Retry()
         self._timeout_s = timeout_s
         self._stream_timeout = httpx2.Timeout(timeout_s, read=SILENCE_S)
@@ -110,6 +118,14 @@ class Client:
     def install(self, agent: str, reinstall: bool = False) -> None:
         """Install an agent on the daemon's machine; returns when it is done."""
         self._do(calls.install(agent, InstallAgent(reinstall=reinstall)))
+
+    def models(self, agent: str, *, refresh: bool = False) -> ModelList:
+        """List an agent's models; `refresh` asks the agent again."""
+        return self._do(calls.models(agent, ModelQuery(refresh=refresh)))
+
+    def modes(self, agent: str) -> ModeList:
+        """List an agent's modes."""
+        return self._do(calls.modes(agent))
 
     def sessions(
         self,
@@ -168,20 +184,42 @@ class Client:
         *,
         idempotency_key: str | None = None,
         attachments: Sequence[Attachment] = (),
+        delivery: Delivery = "queue",
         include_raw: bool = False,
+        accepted: Callable[[str], None] | None = None,
     ) -> Iterator[Event]:
-        """Send a message, when iterated, and follow its turn; a cut is resumed, nothing resent."""
+        """Send a message, when iterated, and follow its turn; a cut is resumed, nothing resent.
+
+        `accepted` hears the id of the message, perhaps long before its turn begins. A message
+        that is taken back has no turn: then nothing comes but the `queue.updated` that says so.
+        """
         body = Message(message=message, attachments=tuple(attachments))
+        query = TurnStreamQuery(include_raw=include_raw, delivery=delivery)
         # With a key the message can be sent again where the cut came before its first event.
         key = idempotency_key or uuid.uuid4().hex
         position = Position(self.url, self._retry)
+        position.accepted = accepted
         while not position.finished:
-            call = (
-                calls.follow(session, position.sequence, include_raw)
-                if position.sequence
-                else calls.stream_turn(session, body, key, include_raw)
-            )
+            if position.sequence:
+                call = calls.follow(session, position.sequence, include_raw)
+            elif position.message_id and (gone := self._taken_back(session, position.message_id)):
+                yield gone
+                return
+            else:
+                call = calls.stream_turn(session, body, key, query)
             yield from self._read(call, position, TURN_END)
+
+    def _taken_back(self, session: str, message_id: str) -> Event | None:
+        """The event that says that a message was taken back, if it was."""
+        try:
+            after = max(0, self.get(session).event_count - RECENT)
+            recent = self.events(session, offset=after, limit=RECENT).events
+        except (Unreachable, Unavailable, TooManyRequests):
+            return None  # the next attempt to read the stream tells
+        for event in recent:
+            if isinstance(event.data, QueueUpdated) and event.data.cancelled == message_id:
+                return event
+        return None
 
     def events(
         self, session: str, *, offset: int = 0, limit: int = 1000, include_raw: bool = False
@@ -275,6 +313,7 @@ class Client:
             if response.status_code != 200:
                 raise failure(response.status_code, response.read())
             position.connected = True
+            position.hear(response.headers.get(calls.MESSAGE_ID))
             source = httpx2.EventSource(response, max_event_size=None)
             yield from (frame.data for frame in source if frame.data)
         except httpx2.SSEError as error:

@@ -1,0 +1,164 @@
+"""What waits, seen and answered from a terminal, with a real daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from tests.cli.conftest import Terminal
+from tests.daemon import Daemon, running
+
+
+class Beside(Terminal):
+    """A terminal beside a real daemon."""
+
+    def __init__(self, home: Path, daemon: Daemon) -> None:
+        super().__init__(home, None)
+        del self.environ["DRAGOMAN_TOKEN"]
+        self.environ["DRAGOMAN_DATA_DIR"] = str(daemon.data_dir)
+
+    @contextmanager
+    def open(self, *args: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a command beside others."""
+        with subprocess.Popen(
+            self.argv(*args), env=self.environ, cwd=self.home, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            yield process
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon that the tests of this module share."""
+    with running(tmp_path_factory.mktemp("real")) as started:
+        yield started
+
+
+@pytest.fixture
+def beside(real: Daemon, tmp_path: Path) -> Beside:
+    """A terminal beside it."""
+    return Beside(tmp_path, real)
+
+
+def until(stream: IO[str] | None, words: str) -> str:
+    """Read lines up to the first that holds these words."""
+    assert stream is not None
+    for line in stream:
+        if words in line:
+            return line
+    raise AssertionError(f"it ended without {words!r}")
+
+
+def cancel_in(told: str) -> list[str]:
+    """The command that a hint names."""
+    found = re.search(r"dragoman (cancel \S+ msg_\w+)", told)
+    assert found
+    return found[1].split()
+
+
+def test_a_message_that_waits_says_so_and_is_taken_back(beside: Beside) -> None:
+    with beside.open("send", "back", "permission", "--agent", "mock") as first:
+        until(first.stdout, "dragoman reply")
+        with beside.open("send", "back", "echo later") as second:
+            told = until(second.stderr, "waiting for the running turn to end")
+            shown = beside.run("pending", "back").stdout
+            assert "permission wanted: bash\n  | make clean\n  once | always (bash) |" in shown
+            listed = r"message, waiting for \d+s: echo later\n  dragoman cancel back msg_"
+            assert re.search(listed, shown)
+            done = beside.run(*cancel_in(told)).stdout
+            assert done.endswith(" is taken back; the agent never sees it\n")
+            out, rest = second.communicate(timeout=30)
+        assert (second.returncode, out) == (1, "")
+        assert rest == "the message was taken back; the agent never saw it\n"
+        beside.run("interrupt", "back")
+        shown, _ = first.communicate(timeout=30)
+    assert "permission bash: withdrawn (interrupt)\n" in shown
+    assert "waiting" not in shown
+    assert beside.run("pending", "back").stdout == "nothing waits\n"
+
+
+def test_leaving_a_message_that_waits_says_where_it_is(beside: Beside) -> None:
+    with beside.open("send", "left", "permission", "--agent", "mock") as first:
+        until(first.stdout, "dragoman reply")
+        with beside.open("send", "left", "echo later") as second:
+            until(second.stderr, "waiting for the running turn to end")
+            second.send_signal(signal.SIGINT)
+            _, told = second.communicate(timeout=30)
+        assert second.returncode == 130
+        assert "the message stays in the queue; take it back with" in told
+        message = cancel_in(told)[-1]
+        (waiting,) = json.loads(beside.run("pending", "left", "--json").stdout)["messages"]
+        assert waiting["messageId"] == message
+        first.send_signal(signal.SIGINT)
+        _, told = first.communicate(timeout=30)
+        assert "the turn goes on; stop it with: dragoman interrupt left" in told
+    assert json.loads(beside.run("cancel", "left", message, "--json").stdout) == {
+        "messageId": message,
+        "cancelled": True,
+    }
+    assert message in beside.run("cancel", "left", message, code=4).stderr
+
+
+def test_what_pending_prints_answers_a_question(beside: Beside) -> None:
+    with beside.open("send", "asked", "question", "--agent", "mock") as turn:
+        until(turn.stdout, "reject)")
+        shown = beside.run("pending", "asked").stdout
+        assert "  1. Colour: Which colour?\n     - Red: Like a rose.\n" in shown
+        (command,) = re.findall(r"^  dragoman (reply .*)$", shown, re.MULTILINE)
+        assert command.endswith("-a 1=Red -a 2=Apple -a 2=Pear")
+        beside.run(*command.split())
+        rest, _ = turn.communicate(timeout=30)
+    assert "question answered: Colour: Red; Fruit: Apple, Pear\n" in rest
+    assert "You answered. Colour: Red; Fruit: Apple, Pear\n" in rest
+
+
+def test_what_a_rule_answers_is_one_line_without_a_hint(beside: Beside) -> None:
+    flags = ("--agent", "mock", "--permission-mode", "bypass")
+    shown = beside.run("send", "free", "permission", *flags).stdout
+    assert "permission bash: allowed by rule mode:bypass\n" in shown
+    assert "wanted" not in shown
+    assert "dragoman reply" not in shown
+    listed = beside.run("events", "free").stdout
+    assert "bash: allowed by rule mode:bypass\n" in listed
+    assert "Context(" not in listed
+
+
+def test_an_id_is_not_used_twice(beside: Beside) -> None:
+    beside.run("send", "gone", "echo hi", "--agent", "mock")
+    beside.run("rm", "gone")
+    told = beside.run("send", "gone", "echo hi", "--agent", "mock", code=4).stderr
+    assert "was used before and removed" in told
+
+
+@pytest.mark.parametrize(("variable", "styled"), [("NO_COLOR", False), ("ANY_COLOR", True)])
+def test_a_terminal_without_colour_gets_plain_text(
+    beside: Beside, variable: str, styled: bool
+) -> None:
+    ours, theirs = pty.openpty()
+    environ = {**beside.environ, "TERM": "xterm-256color", variable: "1"}
+    name = f"plain-{variable}"
+    process = subprocess.Popen(
+        beside.argv("send", name, "tools", "--agent", "mock"),
+        env=environ, cwd=beside.home, stdout=theirs, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 1 << 16):
+            shown += chunk
+    except OSError:
+        pass  # the other end is closed
+    os.close(ours)
+    assert process.wait(30) == 0
+    assert "→ bash: make lint" in shown.decode()
+    assert (b"\x1b" in shown) is styled

@@ -1,8 +1,8 @@
 """An agent that does what its prompt says: which bytes to write, piece by piece, how to end.
 
 It speaks the dialect of the mock agent, in whose place it is started. A prompt is a list of acts:
-["write", base64], ["pause"], ["stderr", text], ["exit", code], ["kill", signal], ["deaf"] and
-["stay"].
+["write", base64], ["huge", bytes], ["pause"], ["stderr", text], ["flood", lines], ["start", argv],
+["exit", code], ["kill", signal], ["ignore", signal], ["deaf"] and ["stay"].
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 from typing import Any
@@ -38,19 +40,42 @@ def perform(act: str, given: Any = None) -> None:
     match act:
         case "write":
             write(base64.b64decode(given))
+        case "huge":
+            for _ in range(given >> 20):
+                write(b"x" * (1 << 20))
+            write(b"\n")
         case "pause":
             time.sleep(0.02)  # long enough for a reader to see what was written as it is
         case "stderr":
             os.write(2, given.encode())
+        case "flood":
+            flood(given)
+        case "start":
+            start(given)
+        case "ignore":
+            signal.signal(given, signal.SIG_IGN)
         case "exit":
             os._exit(given)
         case "kill":
             os.kill(os.getpid(), given)
         case "deaf":
             os.close(0)
-            os.closerange(3, 1024)  # a copy of stdin may have been inherited
         case "stay":
             time.sleep(300)
+
+
+def flood(lines: int) -> None:
+    """Write so many numbered lines of 1 KiB to stderr, as fast as it can."""
+    with open(2, "wb", buffering=1 << 20, closefd=False) as stderr:
+        for number in range(1, lines + 1):
+            stderr.write(b"line %d %b\n" % (number, b"x" * (1017 - len(str(number)))))
+
+
+def start(argv: list[str]) -> None:
+    """Run a program that says when it is ready, and does not end."""
+    started = subprocess.Popen([sys.executable, "-S", *argv], stdout=subprocess.PIPE)
+    assert started.stdout is not None
+    assert started.stdout.readline() == b"ready\n"
 
 
 def write(data: bytes) -> None:

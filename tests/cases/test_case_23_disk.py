@@ -118,6 +118,11 @@ def refuses(daemon: Daemon, session_id: str) -> bool:
     return daemon.request("POST", path, {"message": "x"}).status == 507
 
 
+def waits(daemon: Daemon, session_id: str) -> bool:
+    """Whether the session has something that it cannot write; asked for what is not there."""
+    return daemon.request("DELETE", f"/sessions/{session_id}/pending/none").status == 507
+
+
 def stored(data_dir: Path) -> int:
     """What is in the file, seen by somebody else."""
     with closing(sqlite3.connect(f"file:{data_dir}/dragoman.db?mode=ro", uri=True)) as db:
@@ -200,6 +205,71 @@ def test_case_23_a_daemon_can_be_stopped_and_killed_while_nothing_can_be_stored(
             assert_conforms(after)
             assert daemon.turn(session, "echo on")[-1]["data"]["outcome"] == "completed"
     assert check(disk.data_dir) == []
+
+
+def test_case_23_nobody_waits_for_a_session_that_waits_for_the_disk(disk: Disk) -> None:
+    with running(disk.data_dir) as daemon:
+        daemon.create("s")
+        daemon.send("s", "slow 300")
+        wait_for_agent(daemon, "s", "item.delta")
+        disk.fill(daemon)
+        eventually(lambda: waits(daemon, "s"), "the session waits for the disk")
+        before = daemon.events("s")
+        for method, path, body in (
+            ("POST", "/sessions/s/interrupt", None),
+            ("POST", "/sessions/s/terminate", None),
+            ("PATCH", "/sessions/s", {"title": "x"}),
+            ("DELETE", "/sessions/s", None),
+        ):
+            reply = daemon.request(method, path, body)
+            assert (reply.status, reply.json["title"]) == (507, "Storage Full"), path
+            assert "details" not in reply.json
+        assert daemon.events("s") == before
+        disk.free(daemon)
+        assert daemon.wait_for("s", "turn.ended")["data"]["outcome"] == "completed"
+        assert daemon.get("/sessions/s").get("title") is None, "nothing of it was done"
+        assert_conforms(daemon.events("s"))
+        assert daemon.request("POST", "/sessions/s/terminate").status == 204
+
+
+def test_case_23_an_answer_that_cannot_be_written_is_told_and_counts_once(disk: Disk) -> None:
+    with running(disk.data_dir) as daemon:
+        daemon.create("s")
+        daemon.send("s", "permission")
+        asked = daemon.wait_for("s", "permission.requested")["data"]["permission_id"]
+        path = f"/sessions/s/permissions/{asked}/reply"
+        disk.fill(daemon)
+        begun = daemon.request("POST", path, {"reply": "once"})
+        assert (begun.status, begun.json["details"]) == (507, {"begun": True})
+        untouched = daemon.request("POST", path, {"reply": "reject"})
+        assert untouched.status == 507
+        assert "details" not in untouched.json
+        disk.free(daemon)
+        daemon.wait_for("s", "turn.ended")
+        assert daemon.request("POST", path, {"reply": "once"}).status == 204
+        assert daemon.request("POST", path, {"reply": "reject"}).status == 409
+        events = daemon.events("s")
+        (resolved,) = [e["data"] for e in events if e["type"] == "permission.resolved"]
+        assert resolved["status"] == "accept"
+        assert_conforms(events)
+
+
+def test_case_23_an_end_that_cannot_be_written_is_told_and_comes_once(disk: Disk) -> None:
+    with running(disk.data_dir) as daemon:
+        for what in ("terminate", "interrupt"):
+            daemon.create(what)
+            daemon.send(what, "hang")
+            wait_for_agent(daemon, what, "item.delta")
+            disk.fill(daemon)
+            begun = daemon.request("POST", f"/sessions/{what}/{what}")
+            # An interrupt is written when the agent heeds it, which may be after the answer.
+            assert begun.status in ((507,) if what == "terminate" else (204, 507))
+            eventually(partial(waits, daemon, what), "the session waits for the disk")
+            assert daemon.request("POST", f"/sessions/{what}/terminate").status == 507
+            disk.free(daemon)
+            last = "session.ended" if what == "terminate" else "turn.ended"
+            assert daemon.wait_for(what, last)["sequence"] == len(daemon.events(what))
+            assert_conforms(daemon.events(what))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")

@@ -26,6 +26,7 @@ WALL_CLOCK = {
     "store/rebuild.py": "reads times that were stamped",
     "logs.py": "stamps lines of the log",
     "cli/sessions.py": "says how long ago something was",
+    "cli/pending.py": "says how long ago something was",
 }
 WALL_CALLS = {"time", "time_ns", "strftime", "gmtime", "localtime", "now", "utcnow", "today"}
 

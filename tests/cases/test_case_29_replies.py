@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.daemon import Daemon, Reply
+from tests.cases import puppet
+from tests.cases.common import assert_conforms
+from tests.daemon import Daemon, Reply, running
 
 REPLIES = 100
 STATUS = {"once": "accept", "always": "accept_for_session", "reject": "reject"}
@@ -116,3 +119,24 @@ def test_case_29_the_winner_is_known_after_a_restart(daemon: Daemon) -> None:
     assert daemon.request("POST", path, {"reply": "once"}).status == 204
     refused = daemon.request("POST", path, {"reply": "reject"})
     assert (refused.status, refused.json["details"]["winner"]["status"]) == (409, "accept")
+
+
+def test_case_29_an_answer_that_cannot_be_written_leaves_the_question_open(data_dir: Path) -> None:
+    ask = puppet.line("permission_ask", id="p1", tool="t1", action="bash")
+    deaf = puppet.prompt(["deaf"], *puppet.write(puppet.BEGIN + ask), ["stay"])
+    env = {**puppet.ENV, "DRAGOMAN_INTERRUPT_DEADLINE_S": "0.2"}
+    with running(data_dir, env=env) as daemon:
+        daemon.create("deaf")
+        daemon.send("deaf", deaf)
+        permission = daemon.wait_for("deaf", "permission.requested")["data"]["permission_id"]
+        path = f"/sessions/deaf/permissions/{permission}/reply"
+        for reply in ("once", "reject", "once"):  # nobody has won: each may try
+            failed = daemon.request("POST", path, {"reply": reply})
+            assert (failed.status, failed.json["title"]) == (500, "Agent Process Exited")
+        pending = daemon.get("/sessions/deaf/pending")["permissions"]
+        assert [each["permission_id"] for each in pending] == [permission]
+        daemon.request("POST", "/sessions/deaf/interrupt")
+        daemon.wait_for("deaf", "turn.ended")
+        resolved = only(daemon, "deaf", "permission.resolved")
+        assert (resolved["status"], resolved["metadata"]["reason"]) == ("reject", "interrupt")
+        assert_conforms(daemon.events("deaf"))

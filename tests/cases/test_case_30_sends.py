@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from dragoman.testing.conformance import check_lines
 from tests.daemon import Daemon, Reply
 
 SENDS = 100
+ENDS = 12
 
 
 def conforms(daemon: Daemon, session: str) -> None:
@@ -134,6 +137,8 @@ def test_case_30_changes_racing_the_end_are_made_or_refused(daemon: Daemon) -> N
             assert end.result().status == 204
             assert {future.result().status for future in changes} <= {200, 410}
             assert {future.result().status for future in interrupts} <= {204, 410}
+        assert daemon.events(session)[-1]["type"] == "session.ended"
+        conforms(daemon, session)
 
 
 def test_case_30_delete_while_streaming_ends_every_stream(daemon: Daemon) -> None:
@@ -174,3 +179,39 @@ def test_case_30_delete_many_times_at_once_is_204_or_404(daemon: Daemon) -> None
         assert daemon.request("GET", f"/sessions/{session}").status == 404
         again = daemon.request("POST", f"/sessions/{session}", {"agent": "mock"})
         assert again.status == 409
+
+
+@pytest.mark.parametrize("raw", ["", "?include_raw=1"])
+@pytest.mark.parametrize("end", ["terminate", "delete"])
+def test_case_30_a_message_that_waits_hears_of_the_end_however_much_is_said(
+    daemon: Daemon, end: str, raw: str
+) -> None:
+    """A turn says so much that whoever reads it is behind, and the session ends meanwhile."""
+
+    def listen(session: str, number: int) -> list[str] | None:
+        path = f"/sessions/{session}/messages/stream{raw}"
+        body = {"message": f"echo {number}"}
+        with daemon.stream(path, method="POST", body=body) as stream:
+            if stream.status != 200:
+                assert stream.status in (404, 410)
+                return None
+            return [event["type"] for event in stream]
+
+    heard = 0
+    for attempt in range(ENDS):
+        session = f"{end}-{bool(raw)}-{attempt}"
+        daemon.create(session)
+        daemon.send(session, "burst 8000 1000")
+        with ThreadPoolExecutor(8) as pool:
+            streams = [pool.submit(listen, session, number) for number in range(8)]
+            if attempt % 2:
+                daemon.wait_for(session, "item.delta")
+            if end == "terminate":
+                assert daemon.request("POST", f"/sessions/{session}/terminate").status == 204
+            else:
+                assert daemon.request("DELETE", f"/sessions/{session}").status == 204
+            for stream in streams:
+                types = stream.result()
+                assert types in (None, ["session.ended"])
+                heard += types is not None
+    assert heard > ENDS

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from dragoman.adapter import Launch
 from dragoman.runtime.process import AgentProcess
+from dragoman.store import Store
 from dragoman.wire.jsonl import Oversize
 
 DEADLINE_S = 20.0
@@ -19,11 +20,11 @@ GRACE_S = 1.0
 class Child:
     """An agent's process that is a few lines of Python."""
 
-    def __init__(self, max_line_bytes: int, send_deadline_s: float) -> None:
+    def __init__(self, max_line_bytes: int, send_deadline_s: float, store: Store | None) -> None:
         self.mark = f"{uuid.uuid4().hex}:s1"
         self.news = asyncio.Event()
         self.process = AgentProcess(
-            self.news.set, self.mark, max_line_bytes, send_deadline_s=send_deadline_s
+            self.news.set, self.mark, max_line_bytes, send_deadline_s=send_deadline_s, store=store
         )
 
     async def lines(self, count: int | None = None) -> list[bytes | Oversize]:
@@ -59,9 +60,10 @@ async def child(
     cwd: str = "/",
     max_line_bytes: int = 1 << 20,
     send_deadline_s: float = DEADLINE_S,
+    store: Store | None = None,
 ) -> AsyncIterator[Child]:
     """Run a piece of Python as an agent; it is gone afterwards."""
-    started = Child(max_line_bytes, send_deadline_s)
+    started = Child(max_line_bytes, send_deadline_s, store)
     command = argv or (sys.executable, "-c", code)
     await started.process.start(Launch(argv=command, cwd=cwd), env or {})
     try:

@@ -15,6 +15,7 @@ import pytest
 from dragoman.adapter import Spec
 from dragoman.agents.mock import ADAPTER
 from dragoman.runtime import linux
+from dragoman.runtime.kin import kin
 
 from .child import child
 
@@ -53,19 +54,19 @@ def _survivors(processes: dict[str, subprocess.Popen[bytes]]) -> list[str]:
 def test_a_sweep_of_one_session_leaves_those_whose_names_begin_alike(
     folder: str, started: dict[str, subprocess.Popen[bytes]]
 ) -> None:
-    assert linux.sweep(f"{folder}:s1") == 1
+    assert kin.sweep(f"{folder}:s1") == 1
     assert _survivors(started) == [f"{folder}:s10", f"{folder}x:s1"]
 
 
 def test_a_sweep_of_a_daemon_takes_all_its_sessions_and_no_neighbours(
     folder: str, started: dict[str, subprocess.Popen[bytes]]
 ) -> None:
-    assert linux.sweep(f"{folder}:") == 2
+    assert kin.sweep(f"{folder}:") == 2
     assert _survivors(started) == [f"{folder}x:s1"]
 
 
 def test_a_sweep_that_finds_nothing_does_nothing(folder: str) -> None:
-    assert linux.sweep(f"{folder}:s1") == 0
+    assert kin.sweep(f"{folder}:s1") == 0
 
 
 def test_a_process_is_known_by_its_pid_and_its_start() -> None:

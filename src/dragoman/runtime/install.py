@@ -26,6 +26,7 @@ from msgspec import Struct
 from dragoman.adapter import Adapter, Package
 from dragoman.errors import InstallFailed, Unavailable
 from dragoman.runtime import linux, npm
+from dragoman.runtime.kin import kin
 from dragoman.runtime.versions import Versions, ensure_version, order
 
 DEADLINE_S = 600.0
@@ -216,7 +217,7 @@ class Installer:
         try:
             self._wait_for(lock, report)
             # What a killed installer started may still write into what it left.
-            linux.sweep(self._mark(adapter))
+            kin.sweep(self._mark(adapter))
             for left in home.glob(f"{_PARTIAL}*"):
                 shutil.rmtree(left, ignore_errors=True)
             yield

@@ -1,69 +1,183 @@
-"""What is Linux's own: finding processes by the mark in their environment."""
+"""What is Linux's own: looking at processes, signalling them, adopting orphans.
+
+Another system is added by writing its twin: the same names, with the same meaning.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import ctypes
 import hashlib
 import os
+import shutil
 import signal
-import time
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 MARK = "DRAGOMAN_MARK"
-_SWEEPS = 50
+_GONE = (FileNotFoundError, ProcessLookupError)
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class Process(NamedTuple):
+    """A process as it was when it was looked at; pid and start time are its identity."""
+
+    pid: int
+    started: int
+    """In ticks since boot."""
+    parent: int
+    group: int
+    session: int
+    state: str
+    threads: int
+
+    @property
+    def dead(self) -> bool:
+        """It only waits to be reaped; other threads may outlive the first one."""
+        return self.state in ("Z", "X") and self.threads <= 1
+
+
+def look(pid: int) -> Process | None:
+    """A process, None where there is none. Raise OSError where nobody can be seen."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except _GONE:
+        return None
+    parent, group, session = map(int, fields[1:4])
+    state, threads, started = fields[0].decode(), int(fields[17]), int(fields[19])
+    return Process(pid, started, parent, group, session, state, threads)
+
+
+def everyone() -> Iterator[Process]:
+    """Every process there is, newest first: who starts others in a hurry is met early."""
+    for pid in sorted((int(name) for name in os.listdir("/proc") if name.isdigit()), reverse=True):
+        found = look(pid)
+        if found is not None:
+            yield found
+
+
+def mark_on(pid: int) -> str | None:
+    """The mark that a process carries in its environment, as it was when it was executed."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environ = b"\0" + file.read()
+    except (*_GONE, PermissionError):
+        return None  # it has ended, or is not ours to read
+    _, found, rest = environ.partition(f"\0{MARK}=".encode())
+    return rest.partition(b"\0")[0].decode(errors="replace") if found else None
 
 
 def marked(mark: str) -> Iterator[tuple[int, int]]:
     """Pid and start time of every process with this mark; one that ends in `:` stands for all."""
-    # A name that begins like another must not match it: s1 is not s10.
-    wanted = f"\0{MARK}={mark}".encode() + (b"" if mark.endswith(":") else b"\0")
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            environ = Path("/proc", entry, "environ").read_bytes()
-            if wanted in b"\0%b\0" % environ:
-                yield int(entry), start_time(int(entry))
-        except OSError:
-            continue  # it ended while we looked, or is not ours to read
+    for process in everyone():
+        if covers(mark, mark_on(process.pid)):
+            yield process.pid, process.started
+
+
+def covers(mark: str, found: str | None) -> bool:
+    """Whether a mark that was found is this one, or one of those that it stands for."""
+    return found == mark or (found is not None and mark.endswith(":") and found.startswith(mark))
 
 
 def start_time(pid: int) -> int:
-    """When a process started, in ticks since boot: with its pid, its identity."""
-    stat = Path("/proc", str(pid), "stat").read_bytes()
-    return int(stat.rpartition(b")")[2].split()[19])
+    """When a process started. Raise ProcessLookupError."""
+    found = look(pid)
+    if found is None:
+        raise ProcessLookupError(pid)
+    return found.started
 
 
 def state(pid: int) -> str:
-    """The process's state, `Z` for one that only waits to be reaped."""
-    stat = Path("/proc", str(pid), "stat").read_bytes()
-    return stat.rpartition(b")")[2].split()[0].decode()
+    """The process's state, `Z` for one that only waits to be reaped. Raise ProcessLookupError."""
+    found = look(pid)
+    if found is None:
+        raise ProcessLookupError(pid)
+    return found.state
 
 
-def sweep(mark: str) -> int:
-    """Kill every process that carries this mark until none is left; how many there were."""
-    seen: set[tuple[int, int]] = set()
-    clean = 0
-    for attempt in range(_SWEEPS):
-        living = [found for found in marked(mark) if _alive(*found)]
-        clean = 0 if living else clean + 1
-        if clean == 2:  # in the middle of an exec a process shows no environment: look again
-            break
-        for pid, started in living:
-            seen.add((pid, started))
-            with contextlib.suppress(OSError):
-                if start_time(pid) == started:
-                    os.kill(pid, signal.SIGKILL)
-        time.sleep(0.001 * (attempt + 1))  # the kernel needs a moment; this runs in a thread
-    return len(seen)
-
-
-def _alive(pid: int, started: int) -> bool:
+def send_signal(pid: int, started: int, number: signal.Signals) -> bool:
+    """Signal exactly this process; False where it is gone, whoever may have its pid now."""
+    fd = None
     try:
-        return start_time(pid) == started and state(pid) not in ("Z", "X")
+        with contextlib.suppress(OSError):
+            fd = os.pidfd_open(pid)
+        # The descriptor is of whoever had the pid when it was opened: if that is the one we mean
+        # now, it cannot become another one.
+        found = look(pid)
+        if found is None or found.started != started or found.dead:
+            return False
+        if fd is not None:
+            signal.pidfd_send_signal(fd, number)
+        else:
+            os.kill(pid, number)
     except OSError:
         return False
+    finally:
+        if fd is not None:
+            os.close(fd)
+    return True
+
+
+async def ended(pid: int) -> None:
+    """Wait until our own child has ended; it is not reaped, so nobody else can get its pid."""
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:  # an old kernel, or a sandbox
+        threading.Thread(target=_wait_for, args=(pid, loop, over), daemon=True).start()
+        await over.wait()
+        return
+    loop.add_reader(fd, over.set)
+    try:
+        await over.wait()
+    finally:
+        loop.remove_reader(fd)
+        os.close(fd)
+
+
+def _wait_for(pid: int, loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    with contextlib.suppress(RuntimeError):  # the loop may be over, too
+        loop.call_soon_threadsafe(over.set)
+
+
+def adopt_orphans() -> None:
+    """From now on whatever loses its parent among our descendants becomes our child."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "cannot adopt orphans")
+
+
+def dying_with_us(argv: Sequence[str]) -> list[str]:
+    """A command that is told to end when we are killed, where the machine has a tool for that."""
+    # A prctl between fork and exec is not for a process with threads; it survives the exec.
+    tool = shutil.which("setpriv")
+    if tool is None or not _is_program(argv[0]):
+        return list(argv)  # what cannot be started fails as itself, not as the tool
+    return [tool, "--pdeathsig", "TERM", "--", *argv]
+
+
+def _is_program(name: str) -> bool:
+    try:
+        with open(shutil.which(name) or name, "rb") as file:
+            head = file.read(256)
+    except OSError:
+        return False
+    if not head.startswith(b"#!"):
+        return head.startswith(b"\x7fELF")
+    interpreter = head[2:].split(maxsplit=1)
+    return bool(interpreter) and os.access(interpreter[0], os.X_OK)
+
+
+def boot() -> str:
+    """What tells one run of the machine from another: start times mean nothing in the next."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def mark_of(folder: Path) -> str:

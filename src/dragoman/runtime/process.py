@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import logging
 import os
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from msgspec import UNSET
-
 from dragoman.adapter import Exit, Launch
 from dragoman.errors import AgentProcessExited, DeadlinePassed
 from dragoman.runtime import linux
-from dragoman.schema.events import Stderr
+from dragoman.runtime.kin import SWEEP_S, Child, kin
+from dragoman.runtime.left import forget, remember
+from dragoman.runtime.stderr import StderrFile, StderrTail
+from dragoman.store import Store
 from dragoman.wire.jsonl import Lines, Oversize
+
+log = logging.getLogger(__name__)
 
 READ_BYTES = 1 << 18
 PIPE_BYTES = 1 << 20
@@ -25,43 +29,8 @@ BATCH_BYTES = 1 << 20
 SEND_DEADLINE_S = 10.0
 GRACE_S = 0.5
 """How long an agent has to end by itself after its stdin was closed."""
-HEAD_LINES, TAIL_LINES = 20, 50
-
-
-class StderrTail:
-    """The first and last lines of stderr, however much there is."""
-
-    def __init__(self) -> None:
-        self._lines = Lines(max_bytes=1 << 16)
-        self._head: list[str] = []
-        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
-        self._total = 0
-
-    def feed(self, chunk: bytes) -> None:
-        """Take in what was written."""
-        self._keep(self._lines.feed(chunk))
-
-    def result(self) -> Stderr:
-        """What is kept: all of it up to 70 lines."""
-        self._keep(self._lines.close())
-        if self._total <= HEAD_LINES + TAIL_LINES:
-            head = "\n".join([*self._head, *self._tail])
-            return Stderr(head=head, truncated=False, total_lines=self._total)
-        return Stderr(
-            head="\n".join(self._head),
-            tail="\n".join(self._tail) if self._tail else UNSET,
-            truncated=True,
-            total_lines=self._total,
-        )
-
-    def _keep(self, lines: list[bytes | Oversize]) -> None:
-        for line in lines:
-            text = (line.head if isinstance(line, Oversize) else line).decode(errors="replace")
-            self._total += 1
-            if len(self._head) < HEAD_LINES:
-                self._head.append(text)
-            else:
-                self._tail.append(text)
+KILL_DEADLINE_S = 5.0
+"""How long the kernel may take to end what was killed, until it is left alone."""
 
 
 class AgentProcess:
@@ -74,6 +43,8 @@ class AgentProcess:
         max_line_bytes: int,
         *,
         send_deadline_s: float = SEND_DEADLINE_S,
+        store: Store | None = None,
+        stderr_file: StderrFile | None = None,
     ) -> None:
         self.exited = False
         self._expected = False
@@ -85,33 +56,39 @@ class AgentProcess:
         self._waiting: deque[tuple[list[bytes | Oversize], int]] = deque()
         self._waiting_bytes = 0
         self._paused = False
+        self._store = store
         self._stderr = StderrTail()
+        self._stderr_file = stderr_file
         self._fds: dict[str, int] = {}
-        self._process: asyncio.subprocess.Process | None = None
+        self._child: Child | None = None
+        self._code: int | None = None
+        self._over = asyncio.Event()
+        """It has ended; its pid is still its own."""
         self._watch: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int:
         """The process's id."""
-        assert self._process is not None
-        return self._process.pid
+        assert self._child is not None
+        return self._child.pid
 
     async def start(self, launch: Launch, environ: Mapping[str, str]) -> None:
         """Start it in a session of its own, on pipes of our own. Raise AgentProcessExited."""
-        # uvloop's own pipes are sockets, and a child that opens /dev/stdout then fails.
+        # uvloop's own pipes are sockets, and a child that opens /dev/stdout then fails; its
+        # children also inherit copies of our ends, and never see the end of their input.
         try:
             (in_read, in_write), (out_read, out_write), (err_read, err_write) = _pipes(3)
         except OSError as error:
             raise AgentProcessExited(f"cannot start {launch.argv[0]!r}: {error}") from None
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *launch.argv,
+            self._child = kin.start(
+                linux.dying_with_us(launch.argv),
                 stdin=in_read,
                 stdout=out_write,
                 stderr=err_write,
                 cwd=launch.cwd,
-                env={**environ, **launch.env, linux.MARK: self._mark},
-                start_new_session=True,
+                environ={**environ, **launch.env},
+                mark=self._mark,
             )
         except OSError as error:
             for fd in (in_write, out_read, err_read):
@@ -125,9 +102,13 @@ class AgentProcess:
             os.set_blocking(fd, False)
         with contextlib.suppress(OSError):  # an unprivileged user may be over the pipe quota
             fcntl.fcntl(out_read, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        self._loop.add_reader(out_read, self._read_stdout)
-        self._loop.add_reader(err_read, self._read_stderr)
-        self._watch = asyncio.create_task(self._wait())
+        self._watch = asyncio.create_task(self._wait(self._child))
+        try:
+            await remember(self._store, self._mark, self._child.pid, self._child.started)
+        finally:
+            for name, read in (("stdout", self._read_stdout), ("stderr", self._read_stderr)):
+                if name in self._fds:  # it may be over already
+                    self._loop.add_reader(self._fds[name], read)
 
     # --- Reading ---
 
@@ -175,6 +156,8 @@ class AgentProcess:
         chunk = self._read("stderr")
         if chunk:
             self._stderr.feed(chunk)
+            if self._stderr_file is not None:
+                self._stderr_file.feed(chunk)
         return bool(chunk)
 
     def _read(self, name: str) -> bytes:
@@ -229,25 +212,33 @@ class AgentProcess:
 
     # --- The end ---
 
-    async def _wait(self) -> None:
-        assert self._process is not None
-        await self._process.wait()
-        # What is still in the pipes belongs to it. A grandchild may hold them open and go on
+    async def _wait(self, child: Child) -> None:
+        await linux.ended(child.pid)
+        self._over.set()
+        # It is swept before it is reaped: until then nobody else can be called by its pid.
+        await asyncio.to_thread(kin.sweep, child.mark, dict(child.family))
+        self._code = child.reap()
+        # What is still in the pipes belongs to it. One that escaped may hold them open and go on
         # writing, so this ends after what a pipe can hold.
         for read in (self._read_stdout, self._read_stderr):
             for _ in range(2 * PIPE_BYTES // READ_BYTES):
                 if not read():
                     break
+        await forget(self._store, child.mark)
+        await self._close_all()
+
+    async def _close_all(self) -> None:
         self._queue(self._lines.close())
         for name in list(self._fds):
             self._close(name)
+        if self._stderr_file is not None:
+            await self._stderr_file.close()
         self.exited = True
         self._wake()
 
     def exit(self) -> Exit:
         """How it ended."""
-        assert self._process is not None
-        code = self._process.returncode
+        code = self._code
         died = code is not None and code < 0
         return Exit(
             code=None if died else code,
@@ -256,30 +247,55 @@ class AgentProcess:
             stderr=self._stderr.result(),
         )
 
-    async def end(self, deadline_s: float) -> None:
-        """End it and everything that it started: stdin, SIGTERM, SIGKILL, then a sweep."""
+    async def end(self, deadline_s: float, *, at_work: bool = False) -> None:
+        """End it and everything that it started: stdin, SIGTERM, SIGKILL, then a sweep.
+
+        One that is at work is not asked by its stdin: it would first finish what it does.
+        """
         self._expected = True
+        if self._watch is None:
+            return
+        steps = (
+            (self.end_input, GRACE_S),
+            (self._terminate, deadline_s),
+            (self._kill, KILL_DEADLINE_S),
+        )
+        for step, patience_s in steps[1:] if at_work else steps:
+            if not self._over.is_set():
+                # Who belongs to whom can be seen only as long as nobody is gone.
+                await asyncio.to_thread(kin.watch)
+            step()
+            if await self.over_within(patience_s):
+                break
+        timeout_s = SWEEP_S + KILL_DEADLINE_S if self._over.is_set() else 0
+        _, late = await asyncio.wait([self._watch], timeout=timeout_s)
+        if late and not self.exited:
+            log.error("process %d cannot be ended", self.pid)
+            self._watch.cancel()
+            await self._close_all()
+
+    def end_input(self) -> None:
+        """Close its stdin: it is told nothing more."""
         self._close("stdin")
-        if not self.exited and not await self._gone_within(GRACE_S):
-            self._signal(signal.SIGTERM)
-            if not await self._gone_within(deadline_s):
-                self._signal(signal.SIGKILL)
-        await asyncio.to_thread(linux.sweep, self._mark)
-        if self._watch is not None:
-            await self._watch
+
+    def _terminate(self) -> None:
+        self._signal(signal.SIGTERM)
+
+    def _kill(self) -> None:
+        self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
+        """Signal its group, which is its own as long as it was not reaped."""
+        if self._child is not None and not self._over.is_set():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._child.pid, number)
 
-    async def _gone_within(self, seconds: float) -> bool:
-        assert self._process is not None
-        try:
+    async def over_within(self, seconds: float) -> bool:
+        """Wait for it to end by itself; whether it did."""
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._process.wait()
-        except TimeoutError:
-            return False
-        return True
+                await self._over.wait()
+        return self._over.is_set()
 
 
 def _size(line: bytes | Oversize) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import subprocess
 import tempfile
 import time
@@ -16,7 +14,7 @@ from typing import IO
 from msgspec import Struct
 
 from dragoman.errors import Unavailable
-from dragoman.runtime import linux
+from dragoman.runtime.kin import Child, kin
 
 TICK_S = 0.1
 MAX_OUTPUT_BYTES = 4 * 1024 * 1024
@@ -47,37 +45,34 @@ def run(
     """
     # Files, not pipes: a grandchild that keeps a pipe open would hold us up.
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        process = subprocess.Popen(
+        child = kin.start(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
             cwd=cwd,
-            env={**environ, linux.MARK: mark},
-            start_new_session=True,
+            environ=environ,
+            mark=mark,
         )
         try:
-            _wait(process, time.monotonic() + deadline_s, stop, tick, (stdout, stderr))
+            code = _wait(child, time.monotonic() + deadline_s, stop, tick, (stdout, stderr))
         finally:
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            linux.sweep(mark)
-        return Ended(process.returncode, _text(stdout), _text(stderr))
+            kin.sweep(mark, child.family)
+            child.reap(TICK_S)
+        return Ended(code, _text(stdout), _text(stderr))
 
 
 def _wait(
-    process: subprocess.Popen[bytes],
+    child: Child,
     deadline: float,
     stop: Event,
     tick: Callable[[], None],
     outputs: Sequence[IO[bytes]],
-) -> None:
+) -> int:
     while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(TICK_S)
-            return
+        code = child.reap(TICK_S)
+        if code is not None:
+            return code
         if stop.is_set():
             raise Unavailable("the daemon is stopping")
         if time.monotonic() > deadline:

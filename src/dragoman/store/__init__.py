@@ -5,8 +5,10 @@ Nothing outside this room knows that it is SQLite. `open_store` gives a `Store`.
 
 from dragoman.store.base import (
     Batch,
+    Held,
     MessageRow,
     Page,
+    ProcessRow,
     Receipt,
     RequestRow,
     SessionFilter,
@@ -18,8 +20,10 @@ from dragoman.store.sqlite import open_store
 
 __all__ = [
     "Batch",
+    "Held",
     "MessageRow",
     "Page",
+    "ProcessRow",
     "Receipt",
     "RequestRow",
     "SessionFilter",

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from dragoman.core.fold import SessionState
+from dragoman.errors import RequestError
 from dragoman.schema.commands import Attachment
 from dragoman.schema.events import Body, Draft
 from dragoman.schema.http import CreateSession, SessionStatus
@@ -71,6 +72,18 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     """`*.requested` while it is open, then `*.resolved`."""
 
 
+class ProcessRow(Struct, frozen=True, kw_only=True):
+    """A process that runs for us, or did when the daemon was killed."""
+
+    mark: str
+    """What it carries in its environment, or would; it names the session."""
+    pid: int
+    started: int
+    """When it started, as its system counts."""
+    boot: str
+    """The run of the machine in which pid and start mean something."""
+
+
 class Page(Struct, frozen=True):
     """Events, joined by commas, as they are stored."""
 
@@ -87,6 +100,13 @@ class Batch(Struct, frozen=True):
     last: int
 
 
+class Held(Protocol):
+    """A session's end of the log."""
+
+    end: bytes
+    """The frame of `session.ended`, once it came while this was held."""
+
+
 class Store(Protocol):
     """History. What `append` returned from is there after any crash.
 
@@ -94,8 +114,9 @@ class Store(Protocol):
     position, and re-reads. An implementation never shows what is not committed.
     """
 
-    async def create(self, row: SessionRow, drafts: Sequence[Draft]) -> None:
-        """Keep a new session. Raise SessionExists where the id was ever used."""
+    async def create(self, row: SessionRow, drafts: Sequence[Draft], *, most: int = 0) -> None:
+        """Keep a new session. Raise SessionExists where the id was ever used, and
+        TooManyRequests where so many have not ended; 0: any number may be there."""
 
     async def session(self, session_id: str) -> SessionRow | None:
         """One session, None if there is none."""
@@ -105,6 +126,9 @@ class Store(Protocol):
 
     async def unfinished(self) -> list[str]:
         """Sessions in which something is open, or a message waits."""
+
+    async def holder(self, agent: str, native_session_id: str) -> str | None:
+        """The session that has not ended and goes on under this id of the agent."""
 
     async def delete(self, session_id: str) -> None:
         """Forget a session, but not its id."""
@@ -147,9 +171,12 @@ class Store(Protocol):
     def ring_all(self) -> None:
         """Wake every reader, so that silent streams can show that they live."""
 
+    async def hold(self, session_id: str) -> Held:
+        """A session to follow, also if it is deleted before that begins."""
+
     def follow(
         self,
-        session_id: str,
+        session: str | Held,
         after: int,
         *,
         raw: bool = False,
@@ -166,15 +193,24 @@ class Store(Protocol):
         """The bodies of all events after a sequence, in order."""
 
     async def accept(
-        self, session_id: str, message: MessageRow, *, refuse: bool = False
+        self, session_id: str, message: MessageRow, *, refuse: RequestError | None = None
     ) -> Receipt:
-        """Keep a message, once for its key. Raise KeyReused, SessionEnded."""
+        """Keep a message, once for its key. Raise KeyReused, SessionEnded; `refuse` a new one."""
 
     async def queued(self, session_id: str) -> list[MessageRow]:
         """The messages that wait, in order."""
 
     async def request(self, session_id: str, request_id: str) -> RequestRow | None:
         """A permission or question of this session."""
+
+    async def process_started(self, row: ProcessRow) -> None:
+        """Remember a process, so that the next daemon can end what this one could not."""
+
+    async def processes_gone(self, mark: str) -> None:
+        """Forget the processes of a mark; of all of them, where it ends in `:`."""
+
+    async def processes(self) -> list[ProcessRow]:
+        """The processes that nobody has seen end."""
 
     async def close(self) -> None:
         """Finish what is being written, and let go."""

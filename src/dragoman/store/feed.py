@@ -64,6 +64,8 @@ class Feed:
         self.assigned_total = total
         self.outstanding = 0
         self.ended = ended
+        self.end = b""
+        """The frame of `session.ended`, if it came while we were here."""
         self.deleted = False
         self.readers = 0
         self._waiting: set[Waiter] = set()
@@ -75,7 +77,8 @@ class Feed:
     def publish(self, frames: list[bytes], last: int, total: int, ended: bool) -> None:
         """These events are committed: keep them for who reads live, and ring."""
         first, self.committed, self.committed_total = self.committed + 1, last, total
-        self.ended = self.ended or ended
+        if ended:
+            self.ended, self.end = True, frames[-1]
         batch = Batch(b"".join(frames), last)
         if self.readers:
             self._tail[first] = batch

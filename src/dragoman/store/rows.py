@@ -12,7 +12,16 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.core.fold import SessionState
-from dragoman.errors import Conflict, KeyReused, NotFound, SessionEnded, SessionExists, StorageFull
+from dragoman.errors import (
+    Conflict,
+    KeyReused,
+    NotFound,
+    RequestError,
+    SessionEnded,
+    SessionExists,
+    StorageFull,
+    TooManyRequests,
+)
 from dragoman.schema.commands import Attachment
 from dragoman.schema.events import (
     Body,
@@ -26,6 +35,7 @@ from dragoman.schema.http import CreateSession
 from dragoman.store.base import (
     MessageRow,
     MessageState,
+    ProcessRow,
     Receipt,
     RequestRow,
     SessionFilter,
@@ -153,11 +163,13 @@ _COLUMNS = (
 )
 
 
-def insert_session(db: sqlite3.Connection, row: SessionRow) -> int:
-    """Keep a new session; its number."""
+def insert_session(db: sqlite3.Connection, row: SessionRow, most: int = 0) -> int:
+    """Keep a new session; its number. Raise SessionExists, TooManyRequests."""
     taken = db.execute("SELECT 1 FROM sessions WHERE session_id = ?", (row.session_id,)).fetchone()
     if taken is not None:
         raise SessionExists(row.session_id)
+    if most:
+        _ensure_room(db, most)
     done = db.execute(
         "INSERT INTO sessions (session_id, agent, spec, directory, state, status, title, "
         "event_count, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
@@ -165,6 +177,18 @@ def insert_session(db: sqlite3.Connection, row: SessionRow) -> int:
          row.state.status, row.state.title, row.created_at, row.updated_at),
     )  # fmt: skip
     return int(done.lastrowid or 0)
+
+
+def _ensure_room(db: sqlite3.Connection, most: int) -> None:
+    (there,) = db.execute(
+        "SELECT count(*) FROM sessions WHERE NOT deleted AND status <> 'ended'"
+    ).fetchone()
+    if there >= most:
+        raise TooManyRequests(
+            f"{there} sessions have not ended, and max_sessions is {most}; end one first",
+            limit="max_sessions",
+            most=most,
+        )
 
 
 def session(db: sqlite3.Connection, session_id: str) -> SessionRow | None:
@@ -196,6 +220,17 @@ def sessions(db: sqlite3.Connection, which: SessionFilter) -> list[SessionRow]:
     return [_session_row(found) for found in db.execute(f"{sql} ORDER BY s.n DESC LIMIT ?", values)]
 
 
+def holder(db: sqlite3.Connection, agent: str, native_session_id: str) -> str | None:
+    """The session that has not ended and goes on under this id of the agent."""
+    found = db.execute(
+        "SELECT session_id FROM sessions WHERE agent = ? AND status <> 'ended' AND NOT deleted "
+        "AND CAST(state AS TEXT) ->> 'native_session_id' = ? "
+        "AND CAST(state AS TEXT) ->> 'confirmed'",  # a fork has an id of its own once it began
+        (agent, native_session_id),
+    ).fetchone()
+    return None if found is None else str(found[0])
+
+
 def unfinished(db: sqlite3.Connection) -> list[str]:
     """Sessions in which something is open, or a message waits."""
     found = db.execute(
@@ -224,9 +259,9 @@ def _session_row(found: tuple[Any, ...]) -> SessionRow:
 
 
 def accept(
-    db: sqlite3.Connection, session: int, message: MessageRow, refuse: bool = False
+    db: sqlite3.Connection, session: int, message: MessageRow, refuse: RequestError | None = None
 ) -> Receipt:
-    """Keep a message once for its key. Raise KeyReused, SessionEnded; Conflict to `refuse` it."""
+    """Keep a message once for its key. Raise KeyReused, SessionEnded; `refuse` if it is new."""
     digest = hashlib.sha256(encode((message.text, message.attachments))).digest()
     if message.key is not None:
         known = db.execute(
@@ -242,8 +277,8 @@ def accept(
     ).fetchone()
     if status == "ended":
         raise SessionEnded(session_id)
-    if refuse:
-        raise Conflict("a turn is running, and delivery is `reject`; try again, or use `queue`")
+    if refuse is not None:
+        raise refuse
     body = StoredMessage(
         text=message.text,
         attachments=message.attachments,
@@ -296,6 +331,33 @@ def _message_row(message_id: str, body: bytes, key: str | None) -> MessageRow:
         steer=stored.steer,
     )
 
+
+# --- Processes ---
+
+
+def insert_process(db: sqlite3.Connection, row: ProcessRow) -> None:
+    """Remember a process."""
+    db.execute(
+        "INSERT OR REPLACE INTO processes (mark, pid, started, boot) VALUES (?, ?, ?, ?)",
+        (row.mark, row.pid, row.started, row.boot),
+    )
+
+
+def forget_processes(db: sqlite3.Connection, mark: str) -> None:
+    """Forget the processes of a mark; of all of them, where it ends in `:`."""
+    if mark.endswith(":"):
+        db.execute("DELETE FROM processes WHERE substr(mark, 1, ?) = ?", (len(mark), mark))
+    else:
+        db.execute("DELETE FROM processes WHERE mark = ?", (mark,))
+
+
+def processes(db: sqlite3.Connection) -> list[ProcessRow]:
+    """The processes that nobody has seen end."""
+    found = db.execute("SELECT mark, pid, started, boot FROM processes")
+    return [ProcessRow(mark=m, pid=p, started=s, boot=b) for m, p, s, b in found]
+
+
+# --- Purging ---
 
 PURGE_EVENTS = 5000
 

@@ -63,6 +63,16 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX requests_session ON requests (session);
     """,
+    """
+    CREATE TABLE processes (
+        mark TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        started INTEGER NOT NULL,
+        boot TEXT NOT NULL,
+        PRIMARY KEY (pid, started, boot)
+    );
+    CREATE INDEX processes_mark ON processes (mark);
+    """,
 )
 
 

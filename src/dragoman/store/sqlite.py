@@ -8,18 +8,21 @@ import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from dragoman.core.fold import SessionState
-from dragoman.errors import SessionNotFound, StartRefused
+from dragoman.errors import RequestError, SessionNotFound, StartRefused
 from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded, decode_body
 from dragoman.store import rows
 from dragoman.store.base import (
     Batch,
+    Held,
     MessageRow,
     Page,
+    ProcessRow,
     Receipt,
     RequestRow,
     SessionFilter,
@@ -79,11 +82,11 @@ class SqliteStore:
 
     # --- Sessions ---
 
-    async def create(self, row: SessionRow, drafts: Sequence[Draft]) -> None:
+    async def create(self, row: SessionRow, drafts: Sequence[Draft], *, most: int = 0) -> None:
         """Keep a new session. Raise SessionExists where the id was ever used."""
 
         def work(db: sqlite3.Connection) -> int:
-            number = rows.insert_session(db, row)
+            number = rows.insert_session(db, row, most)
             stamped = stamp(row.session_id, number, 0, 0, drafts)
             rows.advance_session(db, number, 0, len(stamped), row.created_at, None)
             rows.insert_events(db, stamped)
@@ -102,6 +105,12 @@ class SqliteStore:
     async def unfinished(self) -> list[str]:
         """Sessions in which something is open, or a message waits."""
         return await self._readers.run(rows.unfinished)
+
+    async def holder(self, agent: str, native_session_id: str) -> str | None:
+        """The session that has not ended and goes on under this id of the agent."""
+        return await self._readers.run(
+            partial(rows.holder, agent=agent, native_session_id=native_session_id)
+        )
 
     async def delete(self, session_id: str) -> None:
         """Forget a session, but not its id; its readers are let go."""
@@ -190,17 +199,24 @@ class SqliteStore:
         feed = await self._feed(session_id)
         return feed.committed, feed.ended
 
+    async def hold(self, session_id: str) -> Feed:
+        """A session to follow, also if it is deleted before that begins."""
+        return await self._feed(session_id)
+
     async def follow(
-        self, session_id: str, after: int, *, raw: bool = False, sink: Sink | None = None
+        self, session: str | Held, after: int, *, raw: bool = False, sink: Sink | None = None
     ) -> AsyncGenerator[Batch]:
         """Everything after a sequence, then whatever comes, until the session has ended."""
-        feed = await self._feed(session_id)
+        feed = await self._feed(session) if isinstance(session, str) else cast(Feed, session)
         feed.readers += 1
         try:
             while True:
                 found = None if raw else feed.after(after)
-                if found is None and after < feed.committed and not feed.deleted:
+                stored = found is None and after < feed.committed and not feed.deleted
+                if stored:
                     found = await self._batch(feed, after, raw=raw)
+                    if feed.deleted:
+                        return  # some of it may have been removed before it was read
                 if found is not None and found.frames:
                     after = found.last
                     yield found
@@ -270,7 +286,7 @@ class SqliteStore:
     # --- Messages and requests ---
 
     async def accept(
-        self, session_id: str, message: MessageRow, *, refuse: bool = False
+        self, session_id: str, message: MessageRow, *, refuse: RequestError | None = None
     ) -> Receipt:
         """Keep a message, once for its key. Raise KeyReused, SessionEnded."""
         feed = await self._feed(session_id)
@@ -287,6 +303,20 @@ class SqliteStore:
             partial(rows.request, session_id=session_id, request_id=request_id)
         )
 
+    # --- Processes ---
+
+    async def process_started(self, row: ProcessRow) -> None:
+        """Remember a process, so that the next daemon can end what this one could not."""
+        await self._writer.submit(partial(rows.insert_process, row=row))
+
+    async def processes_gone(self, mark: str) -> None:
+        """Forget the processes of a mark; of all of them, where it ends in `:`."""
+        await self._writer.submit(partial(rows.forget_processes, mark=mark))
+
+    async def processes(self) -> list[ProcessRow]:
+        """The processes that nobody has seen end."""
+        return await self._readers.run(rows.processes)
+
     async def close(self) -> None:
         """Finish what is being written, and let go."""
         await self._writer.close()
@@ -301,7 +331,7 @@ def _published(
 ) -> None:
     feed.outstanding -= 1
     if committed:
-        frames = [frame(row[1], row[4]) for row in stamped] if feed.readers else []
+        frames = [frame(row[1], row[4]) for row in stamped] if feed.readers or ended else []
         if stamped:
             feed.publish(frames, last, stamped[-1][2], ended)
     elif not feed.outstanding:

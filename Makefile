@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agents run dev test check format bench torture docs goldens lock clean
+.PHONY: help setup agents run dev test check format bench torture soak docs goldens lock clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,9 @@ bench: setup ## Measure; writes benchmarks/README.md's table to stdout
 
 torture: setup ## 1,000 kills of a working daemon
 	DRAGOMAN_TEST_KILLS=1000 $(BIN)/pytest tests/torture -n 0 -o timeout=5400
+
+soak: setup ## A crowd around a daemon that dies now and then, for SOAK_S seconds (300)
+	SOAK_S=$${SOAK_S:-300} $(BIN)/pytest tests/soak -n 0 -s
 
 docs: setup ## Write what is generated in docs/
 	$(BIN)/python -m tests.generated

@@ -60,6 +60,27 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A reader that takes no byte for so long is disconnected; it resumes from the store."""
     stop_deadline_s: Annotated[float, Meta(gt=0)] = 3.0
     """How long an agent's process may take to end before it is killed, in seconds."""
+    send_deadline_s: Annotated[float, Meta(gt=0)] = 10.0
+    """How long an agent may leave its input unread before its turn fails, in seconds."""
+    max_stderr_bytes: Annotated[int, Meta(ge=1024)] = 10 * 1024 * 1024
+    """How much of what a session's agent writes to stderr is kept in its file: the beginning, and
+    the latest."""
+    interrupt_deadline_s: Annotated[float, Meta(gt=0)] = 5.0
+    """How long an agent may take to heed an interrupt before its process is ended, in seconds."""
+    turn_timeout_s: Annotated[float, Meta(ge=0)] = 0.0
+    """A turn that takes longer is interrupted, in seconds; 0: it may take as long as it likes."""
+    idle_process_s: Annotated[float, Meta(ge=0)] = 0.0
+    """An agent's process that does nothing for so long is ended, in seconds; 0: it stays."""
+    hitl_timeout_s: Annotated[float, Meta(ge=0)] = 0.0
+    """How long a permission or question waits for a person, in seconds; 0: for ever."""
+    hitl_on_timeout: Literal["reject", "wait"] = "reject"
+    """What happens then: `reject` answers no, `wait` goes on waiting and says so in the log."""
+    max_sessions: Annotated[int, Meta(ge=0)] = 0
+    """So many sessions may be there that have not ended; 0: any number."""
+    max_processes: Annotated[int, Meta(ge=0)] = 0
+    """So many sessions may run a process at once; an idle process makes room. 0: any number."""
+    max_turns: Annotated[int, Meta(ge=0)] = 0
+    """So many turns may run at once; 0: any number."""
     agents: dict[str, AgentSettings] = {}
     """One table for each agent, `[agents.<id>]`."""
 
@@ -73,6 +94,7 @@ def load(
 ) -> Settings:
     """Merge flags over variables over the file. Raise StartRefused where a value is wrong."""
     merged: dict[str, Any] = _from_file(config or environ.get("DRAGOMAN_CONFIG"), environ)
+    _ensure(merged)  # before anything is laid over it: what lies below may have any shape
     _overlay(merged, _from_environ(environ))
     _overlay(merged, {name: value for name, value in flags.items() if value not in (None, (), [])})
     if not merged.get("data_dir"):
@@ -80,10 +102,7 @@ def load(
     merged["data_dir"] = str(Path(merged["data_dir"]).expanduser().absolute())
     agents_dir = Path(merged.get("agents_dir") or Path(merged["data_dir"]) / "agents")
     merged["agents_dir"] = str(agents_dir.expanduser().absolute())
-    try:
-        settings = msgspec.convert(merged, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        raise StartRefused(f"a setting is wrong: {error}") from None
+    settings = _ensure(merged)
     for agent, table in settings.agents.items():
         _ensure_command(agent, table.command)
     if settings.no_token and settings.host not in LOOPBACK:
@@ -92,6 +111,13 @@ def load(
             "code as you; drop --no-token, or bind to 127.0.0.1"
         )
     return settings
+
+
+def _ensure(given: Mapping[str, Any]) -> Settings:
+    try:
+        return msgspec.convert(given, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise StartRefused(f"a setting is wrong: {error}") from None
 
 
 def _ensure_command(agent: str, command: str | None) -> None:

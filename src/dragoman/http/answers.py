@@ -75,6 +75,7 @@ async def _agent_info(adapter: Adapter, agents: Agents, environ: Mapping[str, st
         version=found.version if found else None,
         path=found.path if found else None,
         capabilities=capabilities(adapter),
+        server_status=agents.servers.status(adapter),
     )
 
 

@@ -93,14 +93,15 @@ class TurnStream:
             wanted = parse.query(TurnStreamQuery, scope["query_string"])
             key = idempotency_key(request)
             message = await parse.body(request, Message, daemon.settings.max_body_bytes)
+            held = await daemon.store.hold(session_id)
             after, _ = await daemon.store.position(session_id)
             receipt = await daemon.sessions.send(session_id, message, key, wanted.delivery)
         except DragomanError as error:
             return await send_problem(send, error, instance_of(scope))
         if not receipt.fresh:
             after = 0
-        batches = daemon.store.follow(session_id, after, raw=wanted.include_raw)
-        turn = turn_of(receipt.message_id, batches)
+        batches = daemon.store.follow(held, after, raw=wanted.include_raw)
+        turn = turn_of(receipt.message_id, batches, held)
         header = (b"dragoman-message-id", receipt.message_id.encode())
         return await _stream(turn, scope, send, [header])
 

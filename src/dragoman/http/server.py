@@ -27,6 +27,8 @@ from dragoman.http.port import holder_of
 from dragoman.http.protocol import Protocol
 from dragoman.http.tokens import Guard, load_token
 from dragoman.runtime.agents import Agents
+from dragoman.runtime.kin import kin
+from dragoman.runtime.left import end_all, watch
 from dragoman.runtime.sessions import Sessions
 from dragoman.settings import Settings
 from dragoman.store import open_store
@@ -54,6 +56,7 @@ def run(settings: Settings) -> int:
     token = load_token(settings)
     if token is not None:
         logs.redact(token)
+    kin.adopt()
     _tune_collector()
     uvloop.run(_serve(settings, Guard(token)))
     return 0
@@ -116,7 +119,13 @@ async def _daemon(settings: Settings) -> AsyncIterator[Daemon]:
         agents = Agents(adapters(), settings)
         sessions = Sessions(store, agents, settings)
         await sessions.recover()
-        yield Daemon(settings, store, agents, sessions)
+        watching = asyncio.create_task(watch(store))
+        try:
+            yield Daemon(settings, store, agents, sessions)
+        finally:
+            watching.cancel()
+            # A session that waits for its disk could not end its agent.
+            await end_all(store, Path(settings.data_dir))
     finally:
         await store.close()
 

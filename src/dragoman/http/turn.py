@@ -15,7 +15,7 @@ from dragoman.schema.events import (
     TurnEnded,
     TurnStarted,
 )
-from dragoman.store import Batch
+from dragoman.store import Batch, Held
 
 _HELD = 64
 """So many events of a turn may come before its person's message."""
@@ -39,7 +39,9 @@ _item = msgspec.json.Decoder(_ItemData)
 _queue = msgspec.json.Decoder(QueueUpdated)
 
 
-async def turn_of(message_id: str, batches: AsyncGenerator[Batch]) -> AsyncGenerator[Batch]:
+async def turn_of(
+    message_id: str, batches: AsyncGenerator[Batch], held: Held
+) -> AsyncGenerator[Batch]:
     """The frames of one message's turn; empty batches pass while it waits."""
     turn = _Turn(message_id)
     async with contextlib.aclosing(batches):
@@ -50,6 +52,9 @@ async def turn_of(message_id: str, batches: AsyncGenerator[Batch]) -> AsyncGener
                 yield Batch(shown, batch.last)
             if turn.over:
                 return
+    if not turn.inside and held.end:
+        # The session was deleted before all of it was read; of what was left out, nothing is ours.
+        yield Batch(held.end, 0)
 
 
 class _Turn:
@@ -59,14 +64,14 @@ class _Turn:
         self.over = False
         self._message_id = message_id
         self._held: list[bytes] = []
-        self._inside = False
+        self.inside = False
 
     def take(self, frame: bytes) -> bytes:
         if self.over:
             return b""
         event = _seen.decode(frame[frame.index(b"data: ") + 6 :])
         self.over = event.type == SessionEnded.type
-        if self._inside or self.over:
+        if self.inside or self.over:
             self.over = self.over or event.type == TurnEnded.type
             return frame
         return self._look(event, frame)
@@ -79,7 +84,7 @@ class _Turn:
         elif event.type == QueueUpdated.type:
             self.over = _queue.decode(event.data).cancelled == self._message_id
         elif event.type == ItemStarted.type and self._is_ours(event):
-            self._inside = True
+            self.inside = True
             return b"".join(self._held) + frame
         elif self._held:
             # A turn of which much was said before our message is one that we were steered into.

@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
+
+
+class _Wish(NamedTuple):
+    action: Callable[[], Awaitable[Any]]
+    future: asyncio.Future[Any]
+    patient: bool
 
 
 class Inbox:
@@ -15,31 +21,45 @@ class Inbox:
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
-        self._waiting: deque[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]]] = deque()
+        self._waiting: deque[_Wish] = deque()
+        self._begun: _Wish | None = None
 
-    def put(self, action: Callable[[], Awaitable[T]]) -> asyncio.Future[T]:
+    def put(
+        self, action: Callable[[], Awaitable[T]], *, patient: bool = False
+    ) -> asyncio.Future[T]:
         """Ask for something; the future has what comes of it."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append((action, future))
+        self._waiting.append(_Wish(action, future, patient))
         self._wake()
         return future
 
     async def work(self) -> None:
         """Do all that waits."""
         while self._waiting:
-            action, future = self._waiting.popleft()
+            wish = self._begun = self._waiting.popleft()
             try:
-                result = await action()
+                result = await wish.action()
             except Exception as error:  # noqa: BLE001 - it belongs to whoever asked
-                if not future.cancelled():
-                    future.set_exception(error)
+                _fail(wish, error)
             else:
-                if not future.cancelled():
-                    future.set_result(result)
+                if not wish.future.done():
+                    wish.future.set_result(result)
+        self._begun = None
+
+    def excuse(self, untouched: Callable[[], Exception], begun: Callable[[], Exception]) -> None:
+        """Let nobody wait but the patient: what was not begun is forgotten, the rest goes on."""
+        if self._begun is not None and not self._begun.patient:
+            _fail(self._begun, begun())
+        for wish in [each for each in self._waiting if not each.patient]:
+            self._waiting.remove(wish)
+            _fail(wish, untouched())
 
     def refuse(self, reason: Callable[[], Exception]) -> None:
         """Do nothing of what waits."""
         while self._waiting:
-            _, future = self._waiting.popleft()
-            if not future.cancelled():
-                future.set_exception(reason())
+            _fail(self._waiting.popleft(), reason())
+
+
+def _fail(wish: _Wish, error: Exception) -> None:
+    if not wish.future.done():
+        wish.future.set_exception(error)

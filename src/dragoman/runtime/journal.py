@@ -45,6 +45,7 @@ class Journal:
     ) -> None:
         self.degraded = False
         """The store does not take writes; they are held, and so is the agent."""
+        self.on_degraded: Callable[[], None] = lambda: None
         self._store = store
         self._session_id = session_id
         self._state = state
@@ -93,7 +94,8 @@ class Journal:
     async def _wait_for_space(self, error: Exception) -> None:
         if not self.degraded:
             log.error("session %s waits for the store: %s", self._session_id, error)
-        self.degraded = True
+            self.degraded = True
+            self.on_degraded()
         await asyncio.sleep(RETRY_S)
 
     async def store_file(self, path: Path, data: bytes) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -17,7 +17,9 @@ from dragoman import errors
 from dragoman.adapter import Adapter, Delivered
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.attachments import prompt_of
+from dragoman.runtime.deadlines import Deadlines
 from dragoman.runtime.inbox import Inbox
+from dragoman.runtime.limits import Limits
 from dragoman.runtime.pump import Pump
 from dragoman.runtime.spec import update_of
 from dragoman.schema.commands import (
@@ -32,7 +34,6 @@ from dragoman.store import MessageRow, SessionRow, Store
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-INTERRUPT_DEADLINE_S = 5.0
 
 
 class Session:
@@ -46,10 +47,12 @@ class Session:
         store: Store,
         settings: Settings,
         mark: str,
+        limits: Limits,
         on_end: Callable[[Session], None],
     ) -> None:
         self.id = row.session_id
         self.state = row.state
+        self._limits = limits
         # An agent may repeat a message in one line, where its images take a third more.
         self._image_room_bytes = settings.max_line_bytes // 2
         self._on_end = on_end
@@ -59,6 +62,13 @@ class Session:
         self._pump = Pump(row, adapter, agents, store, settings, mark, self._news.set)
         self._mail = self._pump.mail
         self._normalizer = self._pump.normalizer
+        self._pump.journal.on_degraded = self._excuse
+        self._accepting = 0
+        """How many messages are being accepted just now."""
+        self._interrupt_deadline_s = settings.interrupt_deadline_s
+        self._deadlines = Deadlines(
+            self._pump, settings, self._news.set, self._interrupt, self._abandon
+        )
         self._interrupt_asked = False
         self._closing = False
         self._task: asyncio.Task[None] | None = None
@@ -83,6 +93,16 @@ class Session:
         self._news.set()
 
     # --- What people may want ---
+
+    @contextlib.contextmanager
+    def accepting(self) -> Iterator[errors.TooManyRequests | None]:
+        """While a message is accepted, its place is kept; the error: there is none."""
+        self._accepting += 1
+        try:
+            yield None if self.busy else self._limits.claim(self.id, self._news.set)
+        finally:
+            self._accepting -= 1
+            self._news.set()
 
     def message_accepted(self) -> None:
         """A message is in the store; it is delivered when its turn comes."""
@@ -113,13 +133,25 @@ class Session:
         """The daemon stops: the turn ends as interrupted, the session does not end."""
         if self._task is not None and not self._task.done():
             with contextlib.suppress(errors.SessionEnded):
-                await self._act(self._suspend)
+                await self._act(self._suspend, patient=True)
             await self._task
 
-    async def _act(self, action: Callable[[], Awaitable[T]]) -> T:
+    async def _act(self, action: Callable[[], Awaitable[T]], *, patient: bool = False) -> T:
         if self._closing:
             raise self._over()
-        return await self._inbox.put(action)
+        if self.degraded and not patient:
+            raise _untouched()
+        return await self._inbox.put(lambda: self._unless_over(action), patient=patient)
+
+    async def _unless_over(self, action: Callable[[], Awaitable[T]]) -> T:
+        """What was asked for before the end may come after it."""
+        if self._normalizer.ended:
+            raise self._over()
+        return await action()
+
+    def _excuse(self) -> None:
+        """The store cannot write, and the task waits for it: nobody else has to."""
+        self._inbox.excuse(_untouched, _begun)
 
     # --- The one task ---
 
@@ -130,18 +162,39 @@ class Session:
             await self._inbox.work()
             try:
                 await self._pump.receive()
+                await self._deadlines.work()
                 await self._interrupt_if_asked()
+                self._take_stock()
                 await self._deliver()
             except Exception as error:  # the last resort: a defect of ours ends in the log
                 log.exception("session %s failed", self.id)
+                if self._mail.on_way:
+                    self._news.set()  # this one fails, and nobody else calls for the next
                 await self._pump.fail(error)
             self._closing = self._closing or self._normalizer.ended
+            self._take_stock()
+        self._limits.gone(self.id)
         self._on_end(self)
         self._inbox.refuse(self._over)
 
     def _over(self) -> errors.DragomanError:
         stopping = errors.Unavailable("the daemon is stopping")
         return errors.SessionEnded(self.id) if self._normalizer.ended else stopping
+
+    def _take_stock(self) -> None:
+        """Start and stop clocks, and give back the places that are not needed."""
+        turn = self._pump.in_turn or self._mail.on_way
+        more = self._accepting > 0 or self._mail.stale or self._mail.next() is not None
+        wants = more and not self._closing
+        spare = self._pump.spare and not self._closing
+        self._limits.note(
+            self.id,
+            process=self._pump.process is not None,
+            turn=turn,
+            wants=wants,
+            spare=self._deadlines.rest_soon if spare else None,
+        )
+        self._deadlines.watch(idle=spare and not wants, closing=self._closing)
 
     # --- Delivering messages ---
 
@@ -152,7 +205,7 @@ class Session:
             await self._pump.journal.settle()
             await self._mail.refresh()
         message = self._next()
-        if message is not None:
+        if message is not None and (self._pump.in_turn or self._may_work()):
             await self._hand_over(message)
             self._news.set()  # if it failed at once, nobody else calls for the next
         await self._announce_queue()
@@ -165,8 +218,12 @@ class Session:
             return self._mail.next(steer=True) if self._pump.steers else None
         return self._mail.next()
 
+    def _may_work(self) -> bool:
+        return self._limits.may_work(self.id, self._news.set)
+
     async def _hand_over(self, message: MessageRow) -> None:
         prompt = await prompt_of(message, self._image_room_bytes)
+        self._normalizer.remember(prompt)  # whatever goes wrong, it gets its turn
         idle = self._pump.process
         try:
             try:
@@ -178,7 +235,6 @@ class Session:
                 await self._pump.tell(prompt)
         except errors.DragomanError as error:
             # A message that could not be sent still gets its turn, and the turn says why.
-            self._normalizer.remember(prompt)
             self._normalizer.apply(Delivered(message_id=prompt.message_id), None)
             await self._pump.give_up(error)
 
@@ -207,7 +263,7 @@ class Session:
         if self._pump.process is None or (turn is None and not self._mail.on_way):
             return
         loop = asyncio.get_running_loop()
-        loop.call_later(INTERRUPT_DEADLINE_S, self._insist, turn)
+        loop.call_later(self._interrupt_deadline_s, self._insist, turn)
         self._interrupt_asked = True
         await self._interrupt_if_asked()
 
@@ -220,17 +276,20 @@ class Session:
 
     def _insist(self, turn: str | None) -> None:
         """An agent that does not heed an interrupt loses its process."""
-        if not self._closing:
-            self._inbox.put(lambda: self._cut(turn))
+        self._deadlines.soon(lambda: self._cut(turn))
 
     async def _cut(self, turn: str | None) -> None:
         late = self._interrupt_asked if turn is None else self._normalizer.turn_id == turn
         if late:
-            self._interrupt_asked = False
-            self._pump.take_back_mail()
-            await self._pump.stop()
-            self._normalizer.interrupted("interrupt")
-            await self._pump.flush()
+            await self._abandon()
+
+    async def _abandon(self) -> None:
+        """End the turn, and the process with it."""
+        self._interrupt_asked = False
+        self._pump.take_back_mail()
+        await self._pump.stop()
+        self._normalizer.interrupted("interrupt")
+        await self._pump.flush()
 
     async def _configure(self, wanted: Configure, title: str | None) -> None:
         if title is not None:
@@ -262,3 +321,12 @@ class Session:
         await self._pump.stop()
         self._normalizer.interrupted("restart")
         await self._pump.flush()
+
+
+def _untouched() -> errors.StorageFull:
+    return errors.StorageFull("the store cannot write at the moment; nothing of this was done")
+
+
+def _begun() -> errors.StorageFull:
+    message = "the store cannot write: this was begun, and is finished when it can; ask again then"
+    return errors.StorageFull(message, begun=True)

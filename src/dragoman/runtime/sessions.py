@@ -8,15 +8,14 @@ import logging
 import os
 import re
 import shutil
+from collections.abc import Awaitable
 from pathlib import Path
-
-import msgspec
 
 from dragoman.adapter import Adapter
 from dragoman.core.fold import SessionState
-from dragoman.core.requests import STATUS, masked
 from dragoman.errors import (
     AlreadyResolved,
+    Conflict,
     DragomanError,
     InvalidRequest,
     ModeNotSupported,
@@ -27,16 +26,17 @@ from dragoman.errors import (
     StorageFull,
     Unavailable,
 )
-from dragoman.runtime import attachments, linux
+from dragoman.runtime import attachments, linux, stderr
 from dragoman.runtime.agents import Agents, Found
+from dragoman.runtime.left import end_left
+from dragoman.runtime.limits import Limits
+from dragoman.runtime.replies import ensure_one_list_each, is_same, winner
 from dragoman.runtime.session import Session
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
     Draft,
     PermissionRequested,
-    PermissionResolved,
     QuestionRequested,
-    QuestionResolved,
     SessionStarted,
 )
 from dragoman.schema.http import (
@@ -45,6 +45,7 @@ from dragoman.schema.http import (
     Delivery,
     Message,
     PatchSession,
+    Resume,
 )
 from dragoman.settings import Settings
 from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store
@@ -53,7 +54,9 @@ from dragoman.store.ids import new_id, now_ms
 log = logging.getLogger(__name__)
 STOP_DEADLINE_S = 10.0
 RECOVER_DEADLINE_S = 10.0
+OPEN_DEADLINE_S = 10.0
 _ID = re.compile(SESSION_ID_PATTERN)
+Answer = AnswerPermission | AnswerQuestion
 
 
 def ensure_id(session_id: str) -> None:
@@ -71,6 +74,7 @@ class Sessions:
         self.store = store
         self._agents = agents
         self._settings = settings
+        self._limits = Limits(settings.max_processes, settings.max_turns)
         self._mark = linux.mark_of(Path(settings.data_dir))
         self._live: dict[str, asyncio.Task[Session]] = {}
         self._recovering: list[asyncio.Task[None]] = []
@@ -78,7 +82,7 @@ class Sessions:
 
     async def recover(self) -> None:
         """End what the last daemon's agents left running, and close what it left open, once."""
-        left = await asyncio.to_thread(linux.sweep, f"{self._mark}:")
+        left = await end_left(self.store, self._mark)
         if left:
             log.warning("ended %d processes that an earlier daemon left", left)
         await self._agents.skills.clear()
@@ -96,7 +100,7 @@ class Sessions:
 
     async def _recover(self, session_id: str) -> None:
         try:
-            await self._open(session_id)
+            await self._opening(session_id)
         except RequestError as error:
             # This version may not know its agent; that is no reason to start nothing at all.
             log.error("session %s cannot go on: %s", session_id, error)
@@ -108,7 +112,8 @@ class Sessions:
         if closing:
             # A store that cannot write must not hold the daemon up: what is not written stays
             # open in the log, and the next start closes it.
-            _, late = await asyncio.wait(closing, timeout=STOP_DEADLINE_S)
+            deadline_s = STOP_DEADLINE_S + self._settings.stop_deadline_s
+            _, late = await asyncio.wait(closing, timeout=deadline_s)
             for task in [*late, *self._recovering]:
                 task.cancel()
 
@@ -146,7 +151,7 @@ class Sessions:
         given = wanted.skills if adapter.takes_skills else None
         skills = self._agents.skills
         async with skills.prepared(given.sources if given else (), directory) as prepared:
-            await self.store.create(row, [started])
+            await self.store.create(row, [started], most=self._settings.max_sessions)
             await skills.keep(prepared, session_id)
         return row
 
@@ -169,11 +174,22 @@ class Sessions:
     async def _native_to_resume(self, wanted: CreateSession) -> str | None:
         if wanted.resume is None:
             return None
-        if wanted.resume.native_session_id is not None:
-            return wanted.resume.native_session_id
-        if wanted.resume.session_id is None:
+        native = await self._native_of(wanted, wanted.resume)
+        holder = None if wanted.resume.fork else await self.store.holder(wanted.agent, native)
+        if holder is not None:
+            # Two processes on one conversation would each forget what the other heard.
+            raise Conflict(
+                f"session {holder!r} goes on with this conversation; end it first, or fork it",
+                holder=holder,
+            )
+        return native
+
+    async def _native_of(self, wanted: CreateSession, resume: Resume) -> str:
+        if resume.native_session_id is not None:
+            return resume.native_session_id
+        if resume.session_id is None:
             raise InvalidRequest("resume needs sessionId or nativeSessionId", field="resume")
-        row = await self.row(wanted.resume.session_id)
+        row = await self.row(resume.session_id)
         if row.create.agent != wanted.agent:
             raise InvalidRequest(
                 f"session {row.session_id!r} is one of agent {row.create.agent!r}", field="resume"
@@ -193,20 +209,35 @@ class Sessions:
         return row
 
     async def _open(self, session_id: str) -> Session:
-        """The live session, started where it is not; one for one id."""
+        """The live session, started where it is not. Raise where that takes too long."""
+        try:
+            return await asyncio.wait_for(self._opening(session_id), OPEN_DEADLINE_S)
+        except TimeoutError:
+            # What the last daemon left open is closed first, and that needs a store that writes.
+            raise StorageFull("the store cannot write at the moment; nothing was done") from None
+
+    def _opening(self, session_id: str) -> Awaitable[Session]:
+        """The start of a session, one for one id, whoever waits for it."""
         if self._stopping:
             raise Unavailable("the daemon is stopping")
         task = self._live.get(session_id)
         if task is None or (task.done() and task.exception() is not None):
             task = self._live[session_id] = asyncio.create_task(self._start(session_id))
-        return await asyncio.shield(task)
+        return asyncio.shield(task)
 
     async def _start(self, session_id: str) -> Session:
         row = await self.row(session_id)
         await self.store.watch(session_id)
         adapter = self._agents.adapter(row.create.agent)
         session = Session(
-            row, adapter, self._agents, self.store, self._settings, self._mark, self._forget
+            row,
+            adapter,
+            self._agents,
+            self.store,
+            self._settings,
+            self._mark,
+            self._limits,
+            self._forget,
         )
         await session.recover()
         session.start()
@@ -241,9 +272,12 @@ class Sessions:
             key=key,
             steer=delivery == "steer",
         )
-        refuse = delivery == "reject" and session.busy
-        receipt = await self.store.accept(session_id, row, refuse=refuse)
-        session.message_accepted()
+        with session.accepting() as no_room:
+            refuse: RequestError | None = no_room
+            if delivery == "reject" and session.busy:
+                refuse = Conflict("a turn is running, and delivery is `reject`; use `queue`")
+            receipt = await self.store.accept(session_id, row, refuse=refuse)
+            session.message_accepted()
         return receipt
 
     async def cancel_message(self, session_id: str, message_id: str) -> None:
@@ -283,6 +317,7 @@ class Sessions:
         await self.store.delete(session_id)
         files = Path(self._settings.data_dir) / "files" / session_id
         await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)
+        await asyncio.to_thread(stderr.remove, Path(self._settings.data_dir), session_id)
         await self._agents.skills.remove(session_id)
 
     # --- Requests to people ---
@@ -291,71 +326,35 @@ class Sessions:
         self, session_id: str, request_id: str, answer: AnswerPermission
     ) -> None:
         """Answer a permission: the first answer wins, the same again is fine."""
-        row = await self._request(session_id, request_id, "permission")
-        if isinstance(row.body, PermissionRequested):
-            session = await self._running(session_id)
-            if await session.answer(request_id, answer):
-                return
-            row = await self._request(session_id, request_id, "permission")
-        body = row.body
-        assert isinstance(body, PermissionResolved)
-        changed = (body.metadata or {}).get("updated_input")
-        same = body.status == STATUS[answer.reply] and changed == answer.updated_input
-        await self._same_or_conflict(session_id, row, same)
+        await self._answer(session_id, await self._request(session_id, request_id, answer), answer)
 
     async def answer_question(
         self, session_id: str, request_id: str, answer: AnswerQuestion
     ) -> None:
         """Answer or reject a question: the first answer wins, the same again is fine."""
-        row = await self._request(session_id, request_id, "question")
+        row = await self._request(session_id, request_id, answer)
         if isinstance(row.body, QuestionRequested):
-            _one_list_each(row.body, answer)
-            session = await self._running(session_id)
-            if await session.answer(request_id, answer):
-                return
-            row = await self._request(session_id, request_id, "question")
-        body = row.body
-        assert isinstance(body, QuestionResolved)
-        if answer.answers is None:
-            same = body.status == "rejected"
-        else:
-            asked = QuestionRequested(
-                question_id=body.question_id,
-                prompt=body.prompt,
-                options=body.options,
-                questions=body.questions,
-            )
-            same = body.status == "answered" and body.answers == masked(asked, answer.answers)
-        await self._same_or_conflict(session_id, row, same)
+            ensure_one_list_each(row.body, answer)
+        await self._answer(session_id, row, answer)
 
-    async def _request(self, session_id: str, request_id: str, kind: str) -> RequestRow:
+    async def _answer(self, session_id: str, row: RequestRow, answer: Answer) -> None:
+        if isinstance(row.body, PermissionRequested | QuestionRequested):
+            session = await self._running(session_id)
+            if await session.answer(row.request_id, answer):
+                return
+            row = await self._request(session_id, row.request_id, answer)
+        if (await self.row(session_id)).state.ended:
+            raise SessionEnded(session_id)
+        if not is_same(row, answer):
+            raise AlreadyResolved(row.request_id, winner(row))
+
+    async def _request(self, session_id: str, request_id: str, answer: Answer) -> RequestRow:
+        kind = "permission" if isinstance(answer, AnswerPermission) else "question"
         row = await self.store.request(session_id, request_id)
         if row is None or row.kind != kind:
             await self.row(session_id)
             raise NotFound(f"there is no {kind} {request_id!r} in session {session_id!r}")
         return row
-
-    async def _same_or_conflict(self, session_id: str, row: RequestRow, same: bool) -> None:
-        if (await self.row(session_id)).state.ended:
-            raise SessionEnded(session_id)
-        if not same:
-            raise AlreadyResolved(row.request_id, _winner(row))
-
-
-def _winner(row: RequestRow) -> dict[str, object]:
-    body = msgspec.to_builtins(row.body)
-    wanted = ("status", "response", "answers", "approver")
-    winner = {name: body[name] for name in wanted if body.get(name) is not None}
-    about = body.get("metadata") or {}
-    return winner | {name: about[name] for name in ("updated_input", "reason") if name in about}
-
-
-def _one_list_each(asked: QuestionRequested, answer: AnswerQuestion) -> None:
-    expected = len(asked.questions or ()) or 1
-    if answer.answers is not None and len(answer.answers) != expected:
-        raise InvalidRequest(
-            f"answers needs one list for each of the {expected} questions", field="answers"
-        )
 
 
 def _known(adapter: Adapter, field: str, value: str, known: list[str]) -> None:

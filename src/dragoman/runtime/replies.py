@@ -1,0 +1,49 @@
+"""Answers to requests that are resolved already: the same again is fine, another one is not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dragoman.core.requests import STATUS, masked
+from dragoman.errors import InvalidRequest
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion
+from dragoman.schema.events import PermissionResolved, QuestionRequested, QuestionResolved
+from dragoman.store import RequestRow
+
+
+def is_same(row: RequestRow, answer: AnswerPermission | AnswerQuestion) -> bool:
+    """Whether a request was resolved as this answer would have."""
+    match row.body, answer:
+        case PermissionResolved() as body, AnswerPermission():
+            changed = (body.metadata or {}).get("updated_input")
+            return body.status == STATUS[answer.reply] and changed == answer.updated_input
+        case QuestionResolved() as body, AnswerQuestion(answers=None):
+            return body.status == "rejected"
+        case QuestionResolved() as body, AnswerQuestion(answers=answers):
+            asked = QuestionRequested(
+                question_id=body.question_id,
+                prompt=body.prompt,
+                options=body.options,
+                questions=body.questions,
+            )
+            return body.status == "answered" and body.answers == masked(asked, answers or ())
+        case _:
+            return False
+
+
+def winner(row: RequestRow) -> dict[str, object]:
+    """How a request was resolved, and by whom or why."""
+    body = msgspec.to_builtins(row.body)
+    wanted = ("status", "response", "answers", "approver")
+    known = {name: body[name] for name in wanted if body.get(name) is not None}
+    about = body.get("metadata") or {}
+    return known | {name: about[name] for name in ("updated_input", "reason") if name in about}
+
+
+def ensure_one_list_each(asked: QuestionRequested, answer: AnswerQuestion) -> None:
+    """Raise InvalidRequest unless there is one list of answers for each question."""
+    expected = len(asked.questions or ()) or 1
+    if answer.answers is not None and len(answer.answers) != expected:
+        raise InvalidRequest(
+            f"answers needs one list for each of the {expected} questions", field="answers"
+        )

@@ -13,7 +13,9 @@ from dragoman.agents import adapters
 
 SOURCE = Path(dragoman.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
-ROOMS = ("schema", "wire", "adapter", "agents", "core", "store", "runtime", "http", "cli")
+ROOMS = (
+    "schema", "wire", "facts", "adapter", "agents", "core", "store", "runtime", "http", "cli",
+)  # fmt: skip
 EVERYWHERE = {"errors", "settings", "logs", "__init__"}
 PURE = ("schema", "wire", "agents", "core")
 MAY_ALSO = {"core": {"schema", "wire", "adapter"}}

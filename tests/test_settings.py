@@ -90,6 +90,10 @@ def test_agents_lie_in_the_data_folder_unless_another_is_named(home: dict[str, s
         ("DRAGOMAN_SYNCHRONOUS", "off", "synchronous"),
         ("DRAGOMAN_HEARTBEAT_S", "0", "heartbeat_s"),
         ("DRAGOMAN_MAX_BODY_BYTES", "1", "1024"),
+        ("DRAGOMAN_TURN_TIMEOUT_S", "-1", "turn_timeout_s"),
+        ("DRAGOMAN_INTERRUPT_DEADLINE_S", "0", "interrupt_deadline_s"),
+        ("DRAGOMAN_MAX_TURNS", "1.5", "max_turns"),
+        ("DRAGOMAN_HITL_ON_TIMEOUT", "accept", "hitl_on_timeout"),
     ],
 )
 def test_a_wrong_value_is_refused_with_what_is_right(
@@ -99,6 +103,16 @@ def test_a_wrong_value_is_refused_with_what_is_right(
         load({}, {**home, name: value})
 
 
+def test_nothing_is_limited_unless_it_is_set(home: dict[str, str], tmp_path: Path) -> None:
+    names = ("turn_timeout_s", "idle_process_s", "hitl_timeout_s",
+             "max_sessions", "max_processes", "max_turns")  # fmt: skip
+    settings = load({}, home)
+    assert [getattr(settings, name) for name in names] == [0] * 6
+    (tmp_path / "limits.toml").write_text("\n".join(f"{name} = 3" for name in names))
+    settings = load({}, {**home, "DRAGOMAN_MAX_TURNS": "0"}, str(tmp_path / "limits.toml"))
+    assert [getattr(settings, name) for name in names] == [3, 3, 3, 3, 3, 0]
+
+
 def test_a_wrong_file_is_refused(home: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(StartRefused, match="cannot read"):
         load({}, home, str(tmp_path / "none.toml"))
@@ -106,6 +120,10 @@ def test_a_wrong_file_is_refused(home: dict[str, str], tmp_path: Path) -> None:
     broken.write_text("port = ")
     with pytest.raises(StartRefused, match="not valid TOML"):
         load({}, home, str(broken))
+    for wrong in ("data_dir = 5", "agents_dir = [1]", "agents = 5", "[agents]\nmock = 5"):
+        broken.write_text(wrong)
+        with pytest.raises(StartRefused, match="a setting is wrong"):
+            load({}, {**home, "DRAGOMAN_MOCK_COMMAND": "mock"}, str(broken))
     broken.write_text("prot = 1\n")
     with pytest.raises(StartRefused, match="prot"):
         load({}, home, str(broken))

@@ -12,14 +12,21 @@ open, within one process. It never sees a clock, an id of ours, or a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
 from msgspec import Struct
 
+from dragoman.facts import Block as Block
+from dragoman.facts import Capabilities as Capabilities
+from dragoman.facts import Drill as Drill
+from dragoman.facts import Feature as Feature
+from dragoman.facts import Noise as Noise
+from dragoman.facts import Package as Package
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Stderr, Usage
 from dragoman.schema.http import ModeInfo, ModelInfo, ModelList
 from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
+from dragoman.wire.jsonrpc import Refused, Reply
 
 # --- What a session was asked to be -----------------------------------------------------------
 
@@ -51,8 +58,11 @@ class Launch(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     env: Mapping[str, str] = {}
     cwd: str
-    wire: Literal["jsonl"] = "jsonl"
-    lifetime: Literal["session"] = "session"
+    wire: Literal["jsonl", "jsonrpc", "jsonrpc-bare"] = "jsonl"
+    """`jsonrpc-bare` leaves out the `jsonrpc` member."""
+    lifetime: Literal["turn", "session", "shared"] = "session"
+    """`shared`: sessions with equal launches share a process, so it names nothing of one of them;
+    its wire is a JSON-RPC."""
 
 
 class Exit(Struct, frozen=True, kw_only=True):
@@ -237,6 +247,44 @@ class Send(Struct, frozen=True):
     data: bytes
 
 
+class EndInput(Struct, frozen=True):
+    """This process is told nothing more: its stdin closes. For agents that read to the end."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """A JSON-RPC request to the agent. Its reply comes to `replied`, under the tag."""
+
+    method: str
+    params: Any = None
+    tag: str = ""
+    deadline_s: float | None = 30.0
+    """None: it may take as long as a turn does."""
+
+
+class Notify(Struct, frozen=True, kw_only=True):
+    """A JSON-RPC notification to the agent."""
+
+    method: str
+    params: Any = None
+
+
+class Respond(Struct, frozen=True, kw_only=True):
+    """The answer to a request of the agent, by its key (see `wire.jsonrpc.key_of`). One counts."""
+
+    key: str
+    result: Any = None
+    error: Refused | None = None
+
+
+class Claim(Struct, frozen=True):
+    """What a shared process says under this native key is for this session, from now on."""
+
+    native_key: str
+
+
+Outgoing = Send | EndInput | Request | Notify | Respond | Claim
+"""What is for the agent, or for whoever stands between."""
+
 Step = (
     BeginTurn
     | EndTurn
@@ -254,7 +302,7 @@ Step = (
     | Delivered
     | Echo
     | Bind
-    | Send
+    | Outgoing
 )
 
 
@@ -265,7 +313,10 @@ class Converter(Protocol):
         """Translate what a person says. Every command has at least its Send."""
 
     def receive(self, message: bytes) -> Iterable[Step]:
-        """Translate what the agent says. Raise only msgspec errors, and only before a step."""
+        """Translate what the agent says. Raise only msgspec errors, and only before a step.
+
+        A request that comes to nothing, or to Unparsed only, is refused in the agent's own terms.
+        """
 
     def steers(self) -> bool:
         """Whether a message that is sent now joins the running turn."""
@@ -277,72 +328,15 @@ class Converter(Protocol):
         """The process is gone: forget what belonged to it."""
 
 
+@runtime_checkable
+class Requester(Converter, Protocol):
+    """A converter that makes requests."""
+
+    def replied(self, tag: str, reply: Reply) -> Iterable[Step]:
+        """Translate what became of a request. Raise as in `receive`."""
+
+
 # --- Facts about an agent ---------------------------------------------------------------------
-
-Feature = Literal[
-    "planMode", "permissions", "questions", "toolCalls", "toolResults", "textMessages", "images",
-    "fileAttachments", "sessionLifecycle", "errorEvents", "reasoning", "status", "commandExecution",
-    "fileChanges", "mcpTools", "streamingDeltas", "itemStarted", "sharedProcess", "variants",
-    "subagents", "usage", "resume", "interrupt", "steer", "fork",
-]  # fmt: skip
-
-
-class Capabilities(Struct, frozen=True, kw_only=True):
-    """What the agent has (`native`), and what of it appears in the stream (`shown`)."""
-
-    native: frozenset[Feature]
-    shown: frozenset[Feature]
-    stability: Literal["stable", "experimental"] = "experimental"
-
-
-class Package(Struct, frozen=True, kw_only=True):
-    """Where an agent comes from: npm, one package for each platform."""
-
-    version: str
-    """The version that this adapter is proven with."""
-    names: Mapping[str, str]
-    """`linux-x64` and the like → the package's name."""
-    integrity: Mapping[str, str]
-    """`linux-x64` and the like → what npm must report for `version`."""
-    executable: str
-    """Where the executable is, inside the package."""
-
-
-class Noise(Struct, frozen=True, kw_only=True):
-    """Native messages that leave no event, because they carry nothing that one could show."""
-
-    where: Mapping[str, Any]
-    """Path in the message, e.g. `event.type` → the value that it has there."""
-    why: str
-
-
-Block = Mapping[str, Any]
-"""A tool call in a model's script, e.g. `{"tool": "Bash", "input": {"command": "ls"}}`."""
-
-
-class Drill(Struct, frozen=True, kw_only=True):
-    """How probes make the agent act: by what its model says or, without a model, by prompts."""
-
-    environ: Callable[[str, str], Mapping[str, str]] | None = None
-    """Points the agent at the model at this URL, and at this home; None: it has no model."""
-    run: Callable[[str], Block] | None = None
-    """Run this shell command."""
-    write: Callable[[str, str], Block] | None = None
-    """Write to the file at this path this text."""
-    look: Callable[[str], Block] | None = None
-    """Read the image at this path."""
-    ask: Callable[[str, tuple[str, ...]], Block] | None = None
-    """Ask the person this, with these options."""
-    delegate: Callable[[str], Block] | None = None
-    """Give this task to a subagent."""
-    mcp: Callable[[str, str, Block], Block] | None = None
-    """Call, of this MCP server, this tool with these arguments."""
-    plan: Callable[[str, str], tuple[Block, ...]] | None = None
-    """Hand in this plan; the last request of the agent, as JSON, may say how."""
-    variant: str | None = None
-    """Where a request to the model names the variant, e.g. `reasoning.effort`."""
-    prompts: Mapping[str, str] = {}
-    """Without a model: what makes it act, by the names above, and `say`, `think` and others."""
 
 
 class Catalogue(Struct, frozen=True, kw_only=True):
@@ -384,6 +378,11 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """Environment variables of which one must be set; empty: none is needed."""
     launch: Callable[[Spec, tuple[str, ...]], Launch]
     converter: Callable[[Spec], Converter]
+    greeting: tuple[Request | Notify, ...] = ()
+    """What a shared process hears first, once. It serves when every request was answered."""
+    route: Callable[[bytes], tuple[str, ...]] | None = None
+    """The native keys of a message of a shared process: the first that is claimed decides; none:
+    it is about the process. Raise only msgspec errors. Pure."""
     terms: Mapping[str, str]
     """The universal term → the agent's own word for it, for the conversion table."""
 

@@ -6,10 +6,11 @@ import itertools
 
 import pytest
 
-from dragoman.adapter import AskPermission
-from dragoman.core.policy import decide, rule_of
-from dragoman.schema.commands import PERMISSION_MODES, PermissionMode
-from dragoman.schema.events import PermissionResolved
+from dragoman.adapter import AskPermission, AskQuestion
+from dragoman.core.policy import decide, overdue, rule_of
+from dragoman.core.requests import resolution
+from dragoman.schema.commands import PERMISSION_MODES, AnswerPermission, PermissionMode
+from dragoman.schema.events import Approver, PermissionResolved, Question
 
 from .stage import Stage
 
@@ -71,3 +72,20 @@ def test_what_a_mode_decides_is_still_in_the_stream() -> None:
     assert resolved.approver
     assert resolved.approver.rule == "mode:bypass"
     assert stage.normalizer.requests == {}
+
+
+def test_what_nobody_answers_is_refused_by_the_deadline() -> None:
+    stage = Stage().say(
+        AskPermission(key="p", action="bash"),
+        AskQuestion(key="q", questions=(Question(prompt="Why?"),)),
+    )
+    for key, request in list(stage.normalizer.requests.items()):
+        answer = overdue(key, request.body, 2.5)
+        body = resolution(request.body, answer)
+        assert body is not None
+        assert body.status in ("reject", "rejected")
+        assert body.approver == Approver(rule="deadline")
+        assert body.metadata
+        assert body.metadata["reason"] == "deadline"
+        if isinstance(answer, AnswerPermission):
+            assert answer.message == "nobody answered within 2.5 s"

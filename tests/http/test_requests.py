@@ -175,6 +175,7 @@ def test_answers_have_one_list_for_each_question(daemon: Daemon) -> None:
     data = resolved(daemon, "answered", "question")
     assert data["status"] == "answered"
     assert (data["answers"], data["response"]) == (answers, "something of my own")
+    assert data["approver"] == {"token": "default", "scope": "admin"}
 
 
 def test_the_same_answers_again_are_204_others_409_with_the_winner(daemon: Daemon) -> None:
@@ -196,7 +197,9 @@ def test_a_question_can_be_rejected_and_rejected_again(daemon: Daemon) -> None:
     assert daemon.request("POST", path).status == 204
     assert daemon.request("POST", path).status == 204
     assert said(daemon, "rejected") == "You did not answer."
-    assert resolved(daemon, "rejected", "question")["status"] == "rejected"
+    data = resolved(daemon, "rejected", "question")
+    assert data["status"] == "rejected"
+    assert data["approver"] == {"token": "default", "scope": "admin"}
     late = answer(daemon, "rejected", asked["question_id"], [["Red"], ["Pear"]])
     assert (late.status, late.json["details"]["winner"]["status"]) == (409, "rejected")
 

@@ -288,5 +288,21 @@ def test_a_session_can_be_resumed_as_a_new_one(daemon: Daemon) -> None:
         assert reply.json == {"sessionId": session, "healthy": True, "nativeSessionId": native}
         daemon.turn(session, "hello")
         assert daemon.get(f"/sessions/{session}")["nativeSessionId"] == native
+        daemon.request("POST", f"/sessions/{session}/terminate")
     missing = {"agent": "mock", "resume": {"sessionId": "nowhere"}}
     assert daemon.request("POST", "/sessions/by-nothing", missing).status == 404
+
+
+def test_a_conversation_goes_on_in_one_session_only(daemon: Daemon) -> None:
+    daemon.create("holder")
+    daemon.turn("holder", "echo hi")
+    native = daemon.get("/sessions/holder")["nativeSessionId"]
+    for resume in ({"sessionId": "holder"}, {"nativeSessionId": native}):
+        reply = daemon.request("POST", "/sessions", {"agent": "mock", "resume": resume})
+        assert reply.status == 409, reply.body
+        assert reply.json["details"]["holder"] == "holder"
+    forked = {"agent": "mock", "resume": {"sessionId": "holder", "fork": True}}
+    assert daemon.request("POST", "/sessions", forked).status == 201
+    assert daemon.request("POST", "/sessions/holder/terminate").status == 204
+    again = {"agent": "mock", "resume": {"sessionId": "holder"}}
+    assert daemon.request("POST", "/sessions", again).status == 201

@@ -12,7 +12,13 @@ import pytest
 from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.agents import adapters
-from dragoman.errors import AgentNotInstalled, InstallFailed, InvalidRequest, UnsupportedAgent
+from dragoman.errors import (
+    AgentNotInstalled,
+    InstallFailed,
+    InvalidRequest,
+    StartRefused,
+    UnsupportedAgent,
+)
 from dragoman.runtime.agents import Agents, Found
 from dragoman.settings import AgentSettings, Settings
 from tests.parrot import ADAPTER, OTHER, VERSION, Npm, executable, parrot
@@ -25,6 +31,12 @@ def agents(command: str | None = None) -> Agents:
 
 def mock(known: Agents, version: str | None = None) -> Found:
     return asyncio.run(known.ready(known.adapter("mock"), version))
+
+
+def test_settings_for_an_agent_that_there_is_not_are_refused_with_those_that_there_are() -> None:
+    tables = {"mokc": AgentSettings(command="x")}
+    with pytest.raises(StartRefused, match=r"'mokc'; known: .*mock"):
+        Agents(adapters(), Settings(agents=tables))
 
 
 def test_an_agents_own_command_is_used_where_nothing_is_set() -> None:

@@ -333,6 +333,7 @@ def test_a_session_goes_on_in_a_new_one(daemon: Daemon) -> None:
         hello = _hello(talk)
         assert (hello["session"], hello["resumed"]) == (native, True)
         assert talk.info["nativeSessionId"] == native
+        talk.terminate()
         talk.conforms()
 
 

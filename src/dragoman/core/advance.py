@@ -6,11 +6,39 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from dragoman.adapter import AskPermission, Bind, Converter, Delta, Exit, Step, Unparsed, Update
+from dragoman.adapter import (
+    Adapter,
+    AskPermission,
+    Bind,
+    Converter,
+    Delta,
+    Exit,
+    Requester,
+    Respond,
+    Step,
+    Unparsed,
+    Update,
+)
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.policy import decide
 from dragoman.schema.commands import Command, Interrupt, Prompt
+from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Refused, Reply
+
+_UNKNOWN = Refused(code=METHOD_NOT_FOUND, message="this client does not know that")
+
+
+def keys_of(adapter: Adapter, message: bytes) -> tuple[str, ...] | Unparsed:
+    """Whom a message of a shared process is for, by native keys."""
+    try:
+        return () if adapter.route is None else adapter.route(message)
+    except Exception as error:  # noqa: BLE001 - a dialect's defect costs one message
+        return Unparsed(error=_told(error), location=adapter.id)
+
+
+def _told(error: Exception) -> str:
+    known = isinstance(error, msgspec.MsgspecError)
+    return str(error) if known else f"{type(error).__name__}: {error}"
 
 
 class Interpreter:
@@ -31,10 +59,34 @@ class Interpreter:
         except Exception as error:  # noqa: BLE001 - a dialect's defect costs one message
             self._unparsed(error, message)
 
-    def _unparsed(self, error: Exception, message: bytes) -> None:
-        known = isinstance(error, msgspec.MsgspecError)
-        what = str(error) if known else f"{type(error).__name__}: {error}"
-        self._normalizer.apply(Unparsed(error=what, location=self._agent), message)
+    def asked(self, key: str, message: bytes) -> None:
+        """The agent wants an answer; where nothing is understood it is a refusal, at once."""
+        steps: tuple[Step, ...] = ()
+        try:
+            steps = tuple(self._converter.receive(message))
+        except Exception as error:  # noqa: BLE001 - as above
+            self._unparsed(error, message)
+        else:
+            if not steps:
+                self.stray("a request that nobody here answers", message)
+        self._run(steps, message)
+        if all(isinstance(step, Unparsed) for step in steps):
+            self._normalizer.apply(Respond(key=key, error=_UNKNOWN), message)
+
+    def replied(self, tag: str, reply: Reply, message: bytes | None) -> None:
+        """A request of ours was answered, refused, or is overdue: then there is no message."""
+        assert isinstance(self._converter, Requester)
+        try:
+            self._run(self._converter.replied(tag, reply), message)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._unparsed(error, message)
+
+    def stray(self, error: str, message: bytes | None) -> None:
+        """The agent said something that belongs to nothing; it is kept."""
+        self._normalizer.apply(Unparsed(error=error, location=self._agent), message)
+
+    def _unparsed(self, error: Exception, message: bytes | None) -> None:
+        self.stray(_told(error), message)
 
     def oversize(self, size: int, sha256: str, head: bytes) -> None:
         """The agent said more at once than is decoded."""
@@ -49,6 +101,12 @@ class Interpreter:
             self._normalizer.withdraw_for_interrupt()
             yield self._normalizer.take()
         for step in self._converter.command(command):
+            self._run((step,), None)
+            yield self._normalizer.take()
+
+    def call_off(self) -> Iterator[list[Output]]:
+        """End the agent's turn, whatever becomes of the session's; as in `command`."""
+        for step in self._converter.command(Interrupt()):
             self._run((step,), None)
             yield self._normalizer.take()
 

@@ -41,7 +41,7 @@ _QUIET = ("status", "system")
 
 _NO_REASON = "the turn failed; the agent did not say why"
 
-Output = Draft | StoreFile | step.Send | step.Delivered
+Output = Draft | StoreFile | step.Outgoing | step.Delivered
 
 
 class Normalizer:
@@ -119,7 +119,7 @@ class Normalizer:
                 self._agent_ends(given)
             case step.Bind(native_session_id=native):
                 self.native_session_id = native
-            case step.Send():
+            case _:
                 self.out.append(given)
 
     def _emit(self, body: Body, source: Source) -> None:

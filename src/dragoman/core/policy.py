@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from dragoman.adapter import AskPermission
-from dragoman.schema.commands import AnswerPermission, PermissionMode
-from dragoman.schema.events import Approver
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion, PermissionMode
+from dragoman.schema.events import Approver, PermissionRequested, QuestionRequested
+
+DEADLINE = "deadline"
+"""The rule, and the reason, of a request that nobody answered in time."""
 
 
 def rule_of(ask: AskPermission) -> str:
@@ -38,3 +41,14 @@ def _answer(
         message=message,
         approver=Approver(rule=rule),
     )
+
+
+def overdue(
+    key: str, asked: PermissionRequested | QuestionRequested, seconds: float
+) -> AnswerPermission | AnswerQuestion:
+    """Say no to what nobody has answered in time."""
+    approver = Approver(rule=DEADLINE)
+    if isinstance(asked, QuestionRequested):
+        return AnswerQuestion(key=key, answers=None, approver=approver)
+    message = f"nobody answered within {seconds:g} s"
+    return AnswerPermission(key=key, reply="reject", message=message, approver=approver)

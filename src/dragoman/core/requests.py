@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from dragoman.adapter import AskPermission, AskQuestion
-from dragoman.core.policy import rule_of
+from dragoman.core.policy import DEADLINE, rule_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import (
     PermissionRequested,
@@ -67,7 +67,7 @@ def resolution(
     """The event that an answer makes; None where the two do not belong together."""
     match asked, answer:
         case PermissionRequested(), AnswerPermission():
-            metadata = dict(asked.metadata or {})
+            metadata = {**(asked.metadata or {}), **_reason(answer)}
             if answer.updated_input is not None:
                 metadata["updated_input"] = answer.updated_input
             if answer.message is not None:
@@ -95,9 +95,14 @@ def _answered(asked: QuestionRequested, answer: AnswerQuestion) -> QuestionResol
         status="rejected" if answers is None else "answered",
         questions=asked.questions,
         answers=UNSET if answers is None else answers,
-        metadata=asked.metadata,
+        metadata={**(asked.metadata or {}), **_reason(answer)} or UNSET,
         approver=answer.approver or UNSET,
     )
+
+
+def _reason(answer: AnswerPermission | AnswerQuestion) -> dict[str, Any]:
+    late = answer.approver is not None and answer.approver.rule == DEADLINE
+    return {"reason": DEADLINE} if late else {}
 
 
 def masked(

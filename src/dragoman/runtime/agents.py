@@ -17,10 +17,11 @@ from msgspec import Struct
 
 from dragoman import __version__
 from dragoman.adapter import Adapter
-from dragoman.errors import AgentNotInstalled, InstallFailed, UnsupportedAgent
+from dragoman.errors import AgentNotInstalled, InstallFailed, StartRefused, UnsupportedAgent
 from dragoman.runtime import linux
 from dragoman.runtime.catalogue import Catalogues
 from dragoman.runtime.install import Installer, Progress
+from dragoman.runtime.shared import Servers
 from dragoman.runtime.skills import Skills
 from dragoman.runtime.versions import Versions, ensure_version
 from dragoman.schema.http import ModelList
@@ -50,6 +51,11 @@ class Agents:
     """The adapters, with what the settings and this machine say about each."""
 
     def __init__(self, adapters: Mapping[str, Adapter], settings: Settings) -> None:
+        """Raise StartRefused where the settings name an agent that there is not."""
+        for agent in settings.agents:
+            if agent not in adapters:
+                known = ", ".join(sorted(adapters))
+                raise StartRefused(f"the settings name an unknown agent {agent!r}; known: {known}")
         self._adapters = adapters
         self._settings = settings
         self._stop = Event()
@@ -61,6 +67,7 @@ class Agents:
         self.skills = Skills(data_dir, mark, self._stop)
         self._versions = Versions(mark, self._stop)
         self._catalogues = Catalogues(mark)
+        self.servers = Servers(settings, mark)
         self._pool = ThreadPoolExecutor(4, "install")
         self._installing: dict[tuple[str, str, bool], asyncio.Task[None]] = {}
 
@@ -78,10 +85,11 @@ class Agents:
         """The daemon stops: what is being installed or asked ends, and nothing else begins."""
         self._stop.set()
         self._catalogues.stop()
+        self.servers.stop()
 
     async def stopped(self) -> None:
-        """Wait until nothing is left of those that were being asked."""
-        await self._catalogues.stopped()
+        """Wait until nothing is left of those that were being asked, or shared."""
+        await asyncio.gather(self._catalogues.stopped(), self.servers.stopped())
 
     async def models(self, adapter: Adapter, *, refresh: bool = False) -> ModelList:
         """An agent's models: as it tells them itself, else as its adapter knows them."""

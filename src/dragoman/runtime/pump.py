@@ -6,29 +6,30 @@ nobody else does.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dragoman import errors
-from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Report, Send
+from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Launch, Report
 from dragoman.core.advance import Interpreter
 from dragoman.core.blobs import StoreFile
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
-from dragoman.runtime import linux
-from dragoman.runtime.agents import Agents
+from dragoman.runtime.agents import Agents, Found
+from dragoman.runtime.channel import PATIENCE_S, Channel, Own
 from dragoman.runtime.journal import Journal
 from dragoman.runtime.mailbox import Mailbox
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.spec import spec_of
+from dragoman.runtime.stderr import StderrFile
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Body, Draft
 from dragoman.settings import Settings, child_environ
 from dragoman.store import SessionRow, Store
 from dragoman.store.ids import new_id
 from dragoman.wire.jsonl import Oversize
+from dragoman.wire.jsonrpc import Asked, Replied
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +47,12 @@ class Pump:
         mark: str,
         wake: Callable[[], None],
     ) -> None:
-        self.process: AgentProcess | None = None
+        self.process: Channel | None = None
         self._proven = False
         """The process has taken a message."""
         self._resumes = False
         """It was started to go on where another one stopped."""
+        self._lifetime = "session"
         self.mail = Mailbox(store, row.session_id)
         self._row = row
         self._state = row.state
@@ -80,7 +82,15 @@ class Pump:
         return self.process is not None and self._interpreter.steers()
 
     @property
+    def spare(self) -> bool:
+        """The process does nothing, and the next one can go on where it stopped."""
+        idle = self.process is not None and self.normalizer.quiet and not self.mail.on_way
+        return idle and self._resumable
+
+    @property
     def _resumable(self) -> bool:
+        if self._lifetime == "shared" and self._state.native_session_id is None:
+            return True  # others' trouble, perhaps; nothing was begun, so nothing is lost
         return self._state.confirmed and "resume" in self._adapter.capabilities.shown
 
     # --- From the agent ---
@@ -106,17 +116,30 @@ class Pump:
             self._wake()
         else:
             await self.journal.settle()
+            await self._dismiss()
         return None
 
-    def _hear(self, process: AgentProcess) -> None:
+    def _hear(self, process: Channel) -> None:
         for message in process.take():
-            if isinstance(message, Oversize):
-                self._interpreter.oversize(message.size, message.sha256, message.head)
-            else:
-                self._interpreter.receive(message)
+            match message:
+                case bytes():
+                    self._interpreter.receive(message)
+                case Oversize(size=size, sha256=sha256, head=head):
+                    self._interpreter.oversize(size, sha256, head)
+                case Asked(key=key, message=line):
+                    self._interpreter.asked(key, line)
+                case Replied(tag=tag, reply=reply, message=reply_line):
+                    self._interpreter.replied(tag, reply, reply_line)
+                case _:
+                    self._interpreter.stray(message.error, message.message)
+
+    async def _dismiss(self) -> None:
+        """A process that lives for one turn has had it."""
+        if self._lifetime == "turn" and self._proven and not self.in_turn:
+            await self.stop(patience_s=PATIENCE_S)
+            await self.flush()
 
     async def _gone(self, exit: Exit) -> None:
-        await asyncio.to_thread(linux.sweep, self._mark)
         refused = self._resumes and not self._state.confirmed
         if self._proven or refused:
             self.mail.lost()  # nobody has heard it: the next process does
@@ -146,12 +169,12 @@ class Pump:
                     self.mail.delivered(message_id)
                 case StoreFile(path=path, data=data):
                     await self.journal.store_file(Path(path), data)
-                case Send(data=data) if self.process is not None and failure is None:
+                case _ if self.process is not None and failure is None:
                     await self.journal.write(drafts, delivered=delivered, last=False)
                     await self.journal.settle()
                     drafts, delivered = [], []
                     try:
-                        await self.process.send(data)
+                        await self.process.send(output)
                     except errors.DaemonError as error:
                         failure = error
         await self.journal.write(drafts, delivered=delivered)
@@ -188,22 +211,45 @@ class Pump:
         takes_skills = self._adapter.takes_skills
         skills = await self._agents.skills.folders(self._row) if takes_skills else ()
         launch = self._adapter.launch(spec_of(self._row, self._state, skills), found.command)
-        process = AgentProcess(self._wake, self._mark, self._settings.max_line_bytes)
-        await process.start(launch, child_environ())
-        self.process = process
+        self._lifetime = launch.lifetime
+        self.process = process = await self._open(launch, found)
         self._proven, self._resumes = False, self._state.confirmed
         log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
         self._interpreter.opened()
         await self._carry_out(self._interpreter.take())
 
+    async def _open(self, launch: Launch, found: Found) -> Channel:
+        if launch.lifetime == "shared":
+            return await self._agents.servers.seat(
+                self._adapter, launch, found.version, self._row.session_id, self._wake, self._store
+            )
+        settings = self._settings
+        stderr_file = StderrFile(
+            Path(settings.data_dir), self._row.session_id, settings.max_stderr_bytes
+        )
+        process = AgentProcess(
+            self._wake,
+            self._mark,
+            settings.max_line_bytes,
+            send_deadline_s=settings.send_deadline_s,
+            store=self._store,
+            stderr_file=stderr_file,
+        )
+        await process.start(launch, child_environ())
+        return Own(process, launch, self._wake)
+
     # --- Ends ---
 
-    async def stop(self) -> Exit | None:
+    async def stop(self, *, patience_s: float = 0.0) -> Exit | None:
         """End the process; what it said until then is kept."""
         process = self.process
         if process is None:
             return None
-        await process.end(self._settings.stop_deadline_s)
+        if process.shared and self.in_turn:
+            await self._call_off()
+        await process.end(
+            self._settings.stop_deadline_s, patience_s=patience_s, at_work=self.in_turn
+        )
         while not process.drained:
             self._hear(process)
         self.process = None
@@ -212,10 +258,19 @@ class Pump:
         self._interpreter.closed(exit, resumable=True)
         return exit
 
+    async def _call_off(self) -> None:
+        """The process goes on without this session: its turn there must not."""
+        try:
+            for outputs in self._interpreter.call_off():
+                await self._carry_out(outputs)
+        except errors.DaemonError as error:
+            log.info("session %s left in a turn: %s", self._row.session_id, error)
+
     async def give_up(self, error: errors.DragomanError) -> None:
         """The agent cannot be told anything: the turn fails, and its process ends."""
         blocked = isinstance(error, errors.DeadlinePassed)
-        if blocked or self.process is None:
+        gone = isinstance(error, errors.AgentProcessExited) and self.process is not None
+        if not gone:
             code = "stdin_blocked" if blocked else "launch_failed"
             self.normalizer.apply(Report(message=str(error), code=code), None)
             self.normalizer.apply(EndTurn(outcome="failed"), None)
@@ -228,6 +283,7 @@ class Pump:
 
     async def fail(self, error: Exception) -> None:
         """Something that we did not think of: the turn fails, and says so; the session goes on."""
+        self.take_back_mail()
         await self.stop()
         if self.in_turn:
             message = f"the daemon failed: {type(error).__name__}: {error}"

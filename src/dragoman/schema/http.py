@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from dragoman.schema.camel import Http as Http
 from dragoman.schema.commands import Attachment, PermissionMode, PermissionReply
 from dragoman.schema.events import (
     Outcome,
@@ -14,6 +15,10 @@ from dragoman.schema.events import (
     QuestionRequested,
     Usage,
 )
+from dragoman.schema.gear import McpOAuth as McpOAuth
+from dragoman.schema.gear import McpServer as McpServer
+from dragoman.schema.gear import Skills as Skills
+from dragoman.schema.gear import SkillSource as SkillSource
 
 SESSION_ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"
 SessionId = Annotated[str, Meta(pattern=SESSION_ID_PATTERN)]
@@ -23,10 +28,6 @@ EnvName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)")]
 NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 Position = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """A sequence, as large as the store can count."""
-
-
-class Http(Struct, kw_only=True, rename="camel", omit_defaults=True, frozen=True):
-    """Base of requests and responses."""
 
 
 class Health(Http, frozen=True, kw_only=True, omit_defaults=False):
@@ -164,56 +165,6 @@ class ModelList(Http, frozen=True, kw_only=True):
 
 
 # --- Sessions ---
-
-
-class McpOAuth(Http, frozen=True, kw_only=True):
-    """OAuth towards a remote MCP server."""
-
-    client_id: str | None = None
-    client_secret: str | None = None
-    scope: str | None = None
-
-
-class McpServer(Http, frozen=True, kw_only=True):
-    """An MCP server: a local command, or a remote address."""
-
-    type: Literal["local", "stdio", "remote", "http"]
-    command: str | tuple[str, ...] | None = None
-    args: tuple[str, ...] | None = None
-    env: dict[str, str] | None = None
-    environment: dict[str, str] | None = None
-    cwd: str | None = None
-    url: str | None = None
-    headers: dict[str, str] | None = None
-    bearer_token_env_var: str | None = None
-    env_headers: dict[str, str] | None = None
-    oauth: McpOAuth | bool | None = None
-    transport: Literal["http", "sse"] | None = None
-    enabled: bool | None = None
-    timeout_ms: Annotated[int, Meta(ge=0)] | None = None
-    timeout: Annotated[int, Meta(ge=0)] | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what could never be started."""
-        needed = "command" if self.type in ("local", "stdio") else "url"
-        if not getattr(self, needed):
-            raise ValueError(f"an MCP server of type {self.type!r} needs {needed}")
-
-
-class SkillSource(Http, frozen=True, kw_only=True):
-    """Where skills come from."""
-
-    type: Literal["github", "git", "local"]
-    source: str
-    skills: tuple[str, ...] | None = None
-    ref: str | None = None
-    subpath: str | None = None
-
-
-class Skills(Http, frozen=True, kw_only=True):
-    """The skills of a session."""
-
-    sources: tuple[SkillSource, ...]
 
 
 class Resume(Http, frozen=True, kw_only=True):

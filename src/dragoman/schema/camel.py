@@ -1,0 +1,9 @@
+"""The base of everything in the HTTP contract."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Http(Struct, kw_only=True, rename="camel", omit_defaults=True, frozen=True):
+    """Base of requests and responses."""

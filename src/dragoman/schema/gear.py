@@ -1,0 +1,59 @@
+"""What a session is equipped with: MCP servers and skills."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dragoman.schema.camel import Http
+
+
+class McpOAuth(Http, frozen=True, kw_only=True):
+    """OAuth towards a remote MCP server."""
+
+    client_id: str | None = None
+    client_secret: str | None = None
+    scope: str | None = None
+
+
+class McpServer(Http, frozen=True, kw_only=True):
+    """An MCP server: a local command, or a remote address."""
+
+    type: Literal["local", "stdio", "remote", "http"]
+    command: str | tuple[str, ...] | None = None
+    args: tuple[str, ...] | None = None
+    env: dict[str, str] | None = None
+    environment: dict[str, str] | None = None
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] | None = None
+    bearer_token_env_var: str | None = None
+    env_headers: dict[str, str] | None = None
+    oauth: McpOAuth | bool | None = None
+    transport: Literal["http", "sse"] | None = None
+    enabled: bool | None = None
+    timeout_ms: Annotated[int, Meta(ge=0)] | None = None
+    timeout: Annotated[int, Meta(ge=0)] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could never be started."""
+        needed = "command" if self.type in ("local", "stdio") else "url"
+        if not getattr(self, needed):
+            raise ValueError(f"an MCP server of type {self.type!r} needs {needed}")
+
+
+class SkillSource(Http, frozen=True, kw_only=True):
+    """Where skills come from."""
+
+    type: Literal["github", "git", "local"]
+    source: str
+    skills: tuple[str, ...] | None = None
+    ref: str | None = None
+    subpath: str | None = None
+
+
+class Skills(Http, frozen=True, kw_only=True):
+    """The skills of a session."""
+
+    sources: tuple[SkillSource, ...]

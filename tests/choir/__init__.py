@@ -1,0 +1,73 @@
+"""Agents of every lifetime, as real programs with real adapters.
+
+The choir serves all sessions on one process, in JSON-RPC without the `jsonrpc` member. The soloist
+is the same program, with a process for each session. The busker's process lives for one turn.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from dragoman.adapter import Adapter, Capabilities, Feature, Launch, Notify, Request, Spec
+from dragoman.agents.mock import ADAPTER as MOCK
+from tests.choir.busker import BuskerConverter
+from tests.choir.convert import ChoirConverter, SoloConverter, route
+from tests.daemon import Daemon
+
+_HERE = Path(__file__).parent
+SINGER = (sys.executable, "-P", str(_HERE / "singer.py"))
+BUSKER_COMMAND = (sys.executable, "-P", str(_HERE / "busker_agent.py"))
+_FEATURES: frozenset[Feature] = MOCK.capabilities.shown | {"sharedProcess"}
+
+
+def _shared(spec: Spec, command: tuple[str, ...]) -> Launch:
+    return Launch(argv=command, env=spec.env, cwd="/", wire="jsonrpc-bare", lifetime="shared")
+
+
+def _alone(spec: Spec, command: tuple[str, ...]) -> Launch:
+    return Launch(argv=command, env=spec.env, cwd=spec.directory, wire="jsonrpc")
+
+
+def _per_turn(spec: Spec, command: tuple[str, ...]) -> Launch:
+    resume = (f"--resume={spec.native_session_id}",) if spec.native_session_id else ()
+    return Launch(argv=(*command, *resume), env=spec.env, cwd=spec.directory, lifetime="turn")
+
+
+CHOIR: Adapter = msgspec.structs.replace(
+    MOCK,
+    id="choir",
+    name="Choir",
+    command=SINGER,
+    capabilities=Capabilities(native=_FEATURES, shown=_FEATURES),
+    drill=None,
+    launch=_shared,
+    converter=ChoirConverter,
+    greeting=(
+        Request(method="initialize", params={"client": "test"}),
+        Notify(method="initialized"),
+    ),
+    route=route,
+)
+FORGETFUL: Adapter = msgspec.structs.replace(
+    CHOIR,
+    id="forgetful",
+    name="Forgetful",
+    capabilities=Capabilities(native=_FEATURES, shown=_FEATURES - {"resume"}),
+)
+SOLOIST: Adapter = msgspec.structs.replace(
+    CHOIR, id="soloist", name="Soloist", launch=_alone, converter=SoloConverter, greeting=(),
+    route=None, capabilities=MOCK.capabilities,
+)  # fmt: skip
+BUSKER: Adapter = msgspec.structs.replace(
+    MOCK, id="busker", name="Busker", command=BUSKER_COMMAND, drill=None, launch=_per_turn,
+    converter=BuskerConverter,
+)  # fmt: skip
+
+
+class ChoirDaemon(Daemon):
+    """A daemon that knows them."""
+
+    MODULE = "tests.choir.main"

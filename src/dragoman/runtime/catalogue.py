@@ -96,12 +96,8 @@ class Catalogues:
         process = AgentProcess(news.set, mark, MAX_LINE_BYTES)
         launch = catalogue.launch(command, "/")
         try:
-            await process.start(launch, child_environ())
-        except DaemonError as error:
-            log.info("cannot ask for models: %s", error)
-            return None
-        try:
             async with asyncio.timeout(self._deadline_s):
+                await process.start(launch, child_environ())
                 await process.send(catalogue.ask)
                 return await _answer(catalogue, process, news)
         except (DaemonError, TimeoutError) as error:

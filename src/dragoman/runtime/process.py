@@ -292,9 +292,11 @@ class AgentProcess:
 
     async def over_within(self, seconds: float) -> bool:
         """Wait for it to end by itself; whether it did."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._over.wait()
+        # Not asyncio.timeout: in a task that was cancelled, as one that cleans up is, early
+        # versions of Python 3.11 let it raise CancelledError, and the process would live on.
+        over = asyncio.ensure_future(self._over.wait())
+        await asyncio.wait([over], timeout=seconds)
+        over.cancel()
         return self._over.is_set()
 
 

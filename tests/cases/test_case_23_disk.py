@@ -123,6 +123,17 @@ def waits(daemon: Daemon, session_id: str) -> bool:
     return daemon.request("DELETE", f"/sessions/{session_id}/pending/none").status == 507
 
 
+def refused(daemon: Daemon, body: dict[str, str]) -> bool:
+    return daemon.request("POST", "/sessions", body).status == 507
+
+
+def use_up(daemon: Daemon) -> None:
+    """Write until nothing fits: the store may have room in a file that it has already."""
+    for size in (1 << 18, 1 << 14, 1 << 10, 1):
+        body = {"agent": "mock", "title": "x" * size}
+        eventually(partial(refused, daemon, body), "the store is full")
+
+
 def stored(data_dir: Path) -> int:
     """What is in the file, seen by somebody else."""
     with closing(sqlite3.connect(f"file:{data_dir}/dragoman.db?mode=ro", uri=True)) as db:
@@ -261,6 +272,7 @@ def test_case_23_an_end_that_cannot_be_written_is_told_and_comes_once(disk: Disk
             daemon.send(what, "hang")
             wait_for_agent(daemon, what, "item.delta")
             disk.fill(daemon)
+            use_up(daemon)
             begun = daemon.request("POST", f"/sessions/{what}/{what}")
             # An interrupt is written when the agent heeds it, which may be after the answer.
             assert begun.status in ((507,) if what == "terminate" else (204, 507))

@@ -8,11 +8,11 @@ from msgspec import UNSET, Struct
 
 from dragoman.adapter import AskPermission, AskQuestion
 from dragoman.agents.claude import native
-from dragoman.agents.claude.diffs import diff
 from dragoman.agents.claude.rules import Rule, is_plain_edit, rule_of
 from dragoman.agents.claude.tasks import Owner
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
+from dragoman.wire.diff import diff
 
 APPROVE, REFINE = "Approve", "Keep planning"
 DECLINED = "The user does not want this; ask what to do instead."

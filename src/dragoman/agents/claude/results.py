@@ -11,10 +11,11 @@ from msgspec import Struct
 
 from dragoman.adapter import Blob, CompleteItem, Content, Delta, ItemFields, StartItem, Step
 from dragoman.agents.claude import model
-from dragoman.agents.claude.diffs import Edit, diff, edited
+from dragoman.agents.claude.diffs import Edit, edited
 from dragoman.agents.claude.messages import Call
 from dragoman.agents.claude.tasks import Owner
 from dragoman.schema.items import ContentPart, FileAction, FileRef, Json, Text, ToolResult
+from dragoman.wire.diff import diff
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _ERROR = "Error: "

@@ -336,6 +336,10 @@ class Requester(Converter, Protocol):
         """Translate what became of a request. Raise as in `receive`."""
 
 
+EVERYONE = "*"
+"""Routes what a shared process says to all its sessions."""
+
+
 # --- Facts about an agent ---------------------------------------------------------------------
 
 
@@ -345,7 +349,7 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     launch: Callable[[tuple[str, ...], str], Launch]
     """From the command and a working directory."""
     ask: bytes
-    """The line that asks."""
+    """The line that asks, or several."""
     read: Callable[[bytes], ModelList | None]
     """The answer; None: a line about something else. No models: it does not tell. Pure."""
 
@@ -382,7 +386,9 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """What a shared process hears first, once. It serves when every request was answered."""
     route: Callable[[bytes], tuple[str, ...]] | None = None
     """The native keys of a message of a shared process: the first that is claimed decides; none:
-    it is about the process. Raise only msgspec errors. Pure."""
+    it is about the process; EVERYONE: each session hears it. Raise only msgspec errors. Pure."""
+    farewell: Callable[[str, bool], Request] | None = None
+    """What a shared process hears of a native key whose session leaves; True: for good. Pure."""
     terms: Mapping[str, str]
     """The universal term → the agent's own word for it, for the conversion table."""
 

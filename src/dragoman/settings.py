@@ -81,6 +81,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """So many sessions may run a process at once; an idle process makes room. 0: any number."""
     max_turns: Annotated[int, Meta(ge=0)] = 0
     """So many turns may run at once; 0: any number."""
+    max_queued: Annotated[int, Meta(ge=0)] = 1000
+    """So many messages may wait in one session; 0: any number."""
     agents: dict[str, AgentSettings] = {}
     """One table for each agent, `[agents.<id>]`."""
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 LIFE_S = 60.0
 HOP_S, HOPPING_S = 0.001, 20.0
-HOPPERS, HEADS = 4, 8
+HOPPERS, HEADS, SWARM = 4, 8, 40
 BEGUN = time.monotonic()
 
 
@@ -113,6 +113,18 @@ def hoppers() -> None:
         time.sleep(HOP_S)
 
 
+def swarm() -> None:
+    """Be so many others, and so fast, that nobody who only looks can keep up."""
+    for _ in range(SWARM):
+        if os.fork() == 0:
+            break
+    os.write(1, b"ready\n")
+    while time.monotonic() < BEGUN + HOPPING_S:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+
+
 def hydra() -> None:
     """Grow two heads for each that is cut off, twice."""
     heads(HEADS)
@@ -143,6 +155,7 @@ KINDS: dict[str, Callable[[], None]] = {
     "scrubbed-daemon": scrubbed_daemon,
     "tree": tree,
     "hoppers": hoppers,
+    "swarm": swarm,
     "hydra": hydra,
 }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.runtime import linux
 from tests.daemon import Daemon, running
 from tests.testing.story import Talk, of_type, outcome, said
 
@@ -42,6 +43,19 @@ HELLO = patience(1)
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with running(tmp_path_factory.mktemp("daemon"), env=QUICK) as started:
         yield started
+
+
+def can_pen() -> bool:
+    """Whether this machine lets us keep processes together."""
+    with subprocess.Popen(["sleep", "60"]) as child:
+        pen = linux.pen("probe", child.pid, linux.start_time(child.pid))
+        child.kill()
+    if pen is not None:
+        pen.remove()
+    return pen is not None
+
+
+needs_pens = pytest.mark.skipif(not can_pen(), reason="the kernel keeps nothing together for us")
 
 
 def begin(daemon: Daemon, kind: str, name: str, *then: Act) -> Talk:
@@ -113,6 +127,39 @@ def test_case_21_what_belongs_to_one_of_many_ends_at_the_latest_with_the_last(
     assert outcome(older.turn(HELLO)) == "completed"
     older.terminate()
     assert_nothing_left(daemon, name)
+
+
+@needs_pens
+def test_case_21_where_the_kernel_helps_who_hides_everything_ends_with_his_own_agent(
+    daemon: Daemon,
+) -> None:
+    older = Talk(daemon)
+    older.turn(HELLO)
+    name = token()
+    talk = begin(daemon, "scrubbed-daemon", name)
+    talk.terminate()
+    assert with_token(name) == set()
+    assert outcome(older.turn(HELLO)) == "completed"
+    older.terminate()
+
+
+@needs_pens
+@pytest.mark.parametrize("end", ["terminate", "stop", "kill"])
+def test_case_21_not_even_a_fork_bomb_outruns_the_kernel(data_dir: Path, end: str) -> None:
+    name = token()
+    with running(data_dir, env=QUICK) as daemon:
+        talk = begin(daemon, "swarm", name)
+        if end == "terminate":
+            talk.terminate()
+        elif end == "stop":
+            assert daemon.stop() == 0
+            daemon.start()
+        else:
+            daemon.kill()
+            daemon.start()
+        assert with_token(name) == set()
+        eventually(lambda: linux.pens(linux.mark_of(data_dir)) == [], "nothing is left of it")
+        talk.conforms()
 
 
 @pytest.mark.parametrize("kind", KINDS)

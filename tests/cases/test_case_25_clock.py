@@ -27,6 +27,7 @@ WALL_CLOCK = {
     "logs.py": "stamps lines of the log",
     "cli/sessions.py": "says how long ago something was",
     "cli/pending.py": "says how long ago something was",
+    "cli/processes.py": "says how long ago something was",
 }
 WALL_CALLS = {"time", "time_ns", "strftime", "gmtime", "localtime", "now", "utcnow", "today"}
 

@@ -7,6 +7,8 @@ is the same program, with a process for each session. The busker's process lives
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,7 +16,7 @@ import msgspec
 from dragoman.adapter import Adapter, Capabilities, Feature, Launch, Notify, Request, Spec
 from dragoman.agents.mock import ADAPTER as MOCK
 from tests.choir.busker import BuskerConverter
-from tests.choir.convert import ChoirConverter, SoloConverter, route
+from tests.choir.convert import ChoirConverter, SoloConverter, farewell, route
 from tests.daemon import Daemon
 
 _HERE = Path(__file__).parent
@@ -50,6 +52,7 @@ CHOIR: Adapter = msgspec.structs.replace(
         Notify(method="initialized"),
     ),
     route=route,
+    farewell=farewell,
 )
 FORGETFUL: Adapter = msgspec.structs.replace(
     CHOIR,
@@ -59,7 +62,7 @@ FORGETFUL: Adapter = msgspec.structs.replace(
 )
 SOLOIST: Adapter = msgspec.structs.replace(
     CHOIR, id="soloist", name="Soloist", launch=_alone, converter=SoloConverter, greeting=(),
-    route=None, capabilities=MOCK.capabilities,
+    route=None, farewell=None, capabilities=MOCK.capabilities,
 )  # fmt: skip
 BUSKER: Adapter = msgspec.structs.replace(
     MOCK, id="busker", name="Busker", command=BUSKER_COMMAND, drill=None, launch=_per_turn,
@@ -71,3 +74,15 @@ class ChoirDaemon(Daemon):
     """A daemon that knows them."""
 
     MODULE = "tests.choir.main"
+
+
+@contextmanager
+def house(folder: Path, **env: str) -> Iterator[Daemon]:
+    """Such a daemon for a test, with a home for the choir in the same folder."""
+    daemon = ChoirDaemon(folder / "data", env={"CHOIR_HOME": str(folder), **env})
+    daemon.start()
+    try:
+        yield daemon
+    finally:
+        if daemon.process is not None:
+            daemon.stop()

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from dragoman.adapter import Delivered, EndInput, Exit, Send, Spec, Step
+from dragoman.adapter import Delivered, EndInput, Exit, Send, Spec, Step, Update
 from dragoman.agents.mock.convert import MockConverter
-from dragoman.schema.commands import Command, Prompt
+from dragoman.runtime.spec import update_of
+from dragoman.schema.commands import Command, Configure, Prompt
 
 
 class BuskerConverter(MockConverter):
@@ -19,13 +20,16 @@ class BuskerConverter(MockConverter):
         self._ends = 0
 
     def command(self, command: Command) -> Iterator[Step]:
-        """Send a prompt with how many processes have ended before it."""
-        if isinstance(command, Prompt):
-            yield Send(msgspec.json.encode({"text": command.text, "ends": self._ends}))
-            yield EndInput()
-            yield Delivered(message_id=command.message_id)
-        else:
-            yield from super().command(command)
+        """Send a prompt with how many processes have ended before it; nothing else is heard."""
+        match command:
+            case Prompt(message_id=message_id, text=text):
+                yield Send(msgspec.json.encode({"text": text, "ends": self._ends}))
+                yield EndInput()
+                yield Delivered(message_id=message_id)
+            case Configure():
+                yield Update(body=update_of(command))
+            case _:
+                yield from super().command(command)
 
     def closed(self, exit: Exit) -> Iterator[Step]:
         """Count it."""

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.adapter import (
+    EVERYONE,
     AskPermission,
     BeginTurn,
     Bind,
@@ -27,9 +28,11 @@ from dragoman.adapter import (
     Spec,
     StartItem,
     Step,
+    Update,
     whole,
 )
-from dragoman.schema.commands import AnswerPermission, Command, Interrupt, Prompt
+from dragoman.runtime.spec import update_of
+from dragoman.schema.commands import AnswerPermission, Command, Configure, Interrupt, Prompt
 from dragoman.schema.items import Status, Text
 from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply, key_of
 
@@ -42,6 +45,7 @@ class _About(Struct, frozen=True):
 
 
 class _Routed(Struct):
+    method: str = ""
     params: _About = _About()
 
 
@@ -79,19 +83,32 @@ class Greeted(_Said, tag="thread/greeted"):
     pass
 
 
+class Rumour(_Said, tag="hall/rumour"):
+    pass
+
+
 class Approval(Struct, tag_field="method", tag="approval/ask"):
     id: Raw
 
 
 _routed = msgspec.json.Decoder(_Routed)
 _said = msgspec.json.Decoder(
-    TurnStarted | TurnCompleted | Started | Piece | Completed | Greeted | Approval
+    TurnStarted | TurnCompleted | Started | Piece | Completed | Greeted | Rumour | Approval
 )
 
 
+def farewell(thread: str, for_good: bool) -> Request:
+    """Whether the thread is needed again."""
+    method = "thread/retire" if for_good else "thread/leave"
+    return Request(method=method, params={"threadId": thread})
+
+
 def route(message: bytes) -> tuple[str, ...]:
-    """The thread, or else the one that it was started by."""
-    about = _routed.decode(message).params
+    """The thread, or else the one that it was started by; rumours are for all."""
+    said = _routed.decode(message)
+    about = said.params
+    if said.method == "hall/rumour":
+        return (EVERYONE,)
     return tuple(key for key in (about.threadId, about.parentId) if key)
 
 
@@ -131,17 +148,18 @@ class ChoirConverter:
                     method="turn/start",
                     params={"threadId": self._thread, "input": text},
                     tag=message_id,
-                    deadline_s=DEADLINE_S if text.startswith("mute") else 30.0,
+                    deadline_s=DEADLINE_S if text.startswith(("mute", "late")) else 30.0,
                 )
             case Interrupt():
                 yield Request(
                     method="turn/interrupt", params={"threadId": self._thread}, tag="interrupt"
                 )
-            case AnswerPermission(key=key, reply=reply):
-                yield Respond(key=key, result={"decision": reply})
+            case AnswerPermission(key=key, reply=reply, message=message):
+                yield Respond(key=key, result={"decision": reply, "message": message})
                 yield Resolve(command=command)
-            case _:
+            case Configure():
                 yield Notify(method="configured")
+                yield Update(body=update_of(command))
 
     def receive(self, message: bytes) -> Iterator[Step]:
         """Translate what the agent says."""
@@ -163,7 +181,7 @@ class ChoirConverter:
                 yield Delta(about.itemId, about.text)
             case Completed():
                 yield CompleteItem(key=about.itemId)
-            case Greeted():
+            case Greeted() | Rumour():
                 parts = (Status(label="greeted", detail=about.text),)
                 yield from whole(StartItem(key=about.itemId, kind="status", content=parts))
 

@@ -29,6 +29,7 @@ class Singer:
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._turns: dict[str, asyncio.Task[None]] = {}
         self._circle: list[asyncio.Event] = []
+        self._owed: list[tuple[Any, str]] = []
 
     # --- The wire ---
 
@@ -72,9 +73,9 @@ class Singer:
             case "turn/start":
                 self._turn(key, params["threadId"], params["input"])
             case "turn/interrupt":
-                self._turns.pop(params["threadId"]).cancel()
+                self._interrupt(key, params["threadId"])
+            case "thread/leave" | "thread/retire":
                 self._write(id=key, result={})
-                self._end(params["threadId"], "interrupted")
             case method:
                 self._write(id=key, error={"code": -32600, "message": f"unknown {method}"})
 
@@ -85,6 +86,8 @@ class Singer:
             self._write(id=key, error={"code": -32600, "message": "no second hello, please"})
             return
         self._greeted = True
+        if rumour := os.environ.get("CHOIR_RUMOUR"):
+            self._tell("hall/rumour", itemId="first", text=rumour)
         self._write(id=key, result={"name": "choir"})
 
     def _start(self, key: Any) -> None:
@@ -106,9 +109,30 @@ class Singer:
         verb, _, rest = prompt.partition(" ")
         if verb == "mute":
             return
+        if verb == "late":
+            self._owed.append((key, thread))
+            return
+        self._pay_up()
         self._write(id=key, result={"turnId": "t"})
         act: Callable[[str, str], Awaitable[None]] = getattr(self, f"_{verb}")
         self._turns[thread] = asyncio.create_task(self._sing(thread, act, rest))
+
+    def _interrupt(self, key: Any, thread: str) -> None:
+        turn = self._turns.pop(thread, None)
+        if turn is None:
+            self._write(id=key, error={"code": -32600, "message": "nobody sings"})
+            return
+        turn.cancel()
+        self._write(id=key, result={})
+        self._end(thread, "interrupted")
+
+    def _pay_up(self) -> None:
+        """Answer what is long overdue, and do the turn that nobody waits for any more."""
+        owed, self._owed = self._owed, []
+        for key, thread in owed:
+            self._write(id=key, result={"turnId": "late"})
+            self._tell("turn/started", threadId=thread)
+            self._end(thread, "completed")
 
     async def _sing(
         self, thread: str, act: Callable[[str, str], Awaitable[None]], rest: str
@@ -162,6 +186,13 @@ class Singer:
         answer = await self._ask("approval/ask", threadId=thread, text=rest)
         await self._words(thread, rest, " ", answer["result"]["decision"])
 
+    async def _ask_deaf(self, thread: str, rest: str) -> None:
+        """Ask, and do not read the answer; or not even be there to hear it."""
+        if rest == "closed":
+            os.close(0)
+        self._write(id=next(self._numbers), method="approval/ask", params={"threadId": thread})
+        signal.pause()
+
     async def _odd(self, thread: str, rest: str) -> None:
         answer = await self._ask("client/odd", threadId=thread)
         await self._words(thread, answer["error"]["code"])
@@ -173,6 +204,10 @@ class Singer:
         keyless = await self._ask("client/odd")
         unknown = await self._ask("client/odd", threadId="nobody")
         await self._words(thread, keyless["error"]["code"], " ", unknown["error"]["code"])
+
+    async def _rumour(self, thread: str, rest: str) -> None:
+        """Tell everybody."""
+        self._tell("hall/rumour", itemId=uuid.uuid4().hex, text=rest)
 
     async def _child(self, thread: str, rest: str) -> None:
         """What a thread says that this one started, and nobody has claimed."""

@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import dragoman
 from tests.client.canned import TOKEN, Canned, serving
+from tests.daemon import Daemon, running
 
 SOURCE = Path(dragoman.__file__).parent.parent
 
@@ -63,3 +65,34 @@ def daemon() -> Iterator[Canned]:
 def terminal(daemon: Canned, tmp_path: Path) -> Terminal:
     """A terminal next to it."""
     return Terminal(tmp_path, daemon.url)
+
+
+class Beside(Terminal):
+    """A terminal beside a real daemon."""
+
+    def __init__(self, home: Path, daemon: Daemon) -> None:
+        super().__init__(home, None)
+        del self.environ["DRAGOMAN_TOKEN"]
+        self.environ["DRAGOMAN_DATA_DIR"] = str(daemon.data_dir)
+
+    @contextmanager
+    def open(self, *args: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a command beside others."""
+        with subprocess.Popen(
+            self.argv(*args), env=self.environ, cwd=self.home, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            yield process
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon that the tests of this module share."""
+    with running(tmp_path_factory.mktemp("real")) as started:
+        yield started
+
+
+@pytest.fixture
+def beside(real: Daemon, tmp_path: Path) -> Beside:
+    """A terminal beside it."""
+    return Beside(tmp_path, real)

@@ -86,7 +86,7 @@ def test_missing_credentials_are_named_with_the_places_where_they_count(aviary: 
     assert "in the daemon's environment" in told
     assert "--env ANTHROPIC_API_KEY" in told
     aviary.environ["ANTHROPIC_API_KEY"] = "key"
-    assert "credentials" not in aviary.run("agents").stderr
+    assert "Claude Code has no" not in aviary.run("agents").stderr
 
 
 def test_what_is_built_in_is_not_installed(aviary: Aviary) -> None:

@@ -8,46 +8,11 @@ import pty
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import IO
 
 import pytest
 
-from tests.cli.conftest import Terminal
-from tests.daemon import Daemon, running
-
-
-class Beside(Terminal):
-    """A terminal beside a real daemon."""
-
-    def __init__(self, home: Path, daemon: Daemon) -> None:
-        super().__init__(home, None)
-        del self.environ["DRAGOMAN_TOKEN"]
-        self.environ["DRAGOMAN_DATA_DIR"] = str(daemon.data_dir)
-
-    @contextmanager
-    def open(self, *args: str) -> Iterator[subprocess.Popen[str]]:
-        """Run a command beside others."""
-        with subprocess.Popen(
-            self.argv(*args), env=self.environ, cwd=self.home, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
-            yield process
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """A daemon that the tests of this module share."""
-    with running(tmp_path_factory.mktemp("real")) as started:
-        yield started
-
-
-@pytest.fixture
-def beside(real: Daemon, tmp_path: Path) -> Beside:
-    """A terminal beside it."""
-    return Beside(tmp_path, real)
+from tests.cli.conftest import Beside
 
 
 def until(stream: IO[str] | None, words: str) -> str:

@@ -125,6 +125,43 @@ def test_what_was_accepted_waits_for_room_and_is_delivered_in_order(data_dir: Pa
         eventually(lambda: post(daemon, "two", "echo hi").status == 204, "there is room")
 
 
+# --- Messages ---
+
+
+def test_a_message_beyond_those_that_may_wait_is_refused_until_one_has_left(
+    data_dir: Path,
+) -> None:
+    with running(data_dir, env={"DRAGOMAN_MAX_QUEUED": "2"}) as daemon:
+        hang(daemon, "s")
+        first, _ = daemon.send("s", "echo 1", "k"), daemon.send("s", "echo 2")
+        assert_refused(post(daemon, "s", "echo 3"), "max_queued", 2)
+        again = post(daemon, "s", "echo 1", "k")
+        assert (again.status, again.headers["dragoman-message-id"]) == (204, first)
+        hang(daemon, "other")  # each session has a queue of its own
+        daemon.kill()
+        daemon.start()
+        eventually(lambda: daemon.get("/sessions/s")["pendingCount"] == 0, "all is delivered")
+        eventually(lambda: daemon.get("/sessions/s")["status"] == "idle", "it is done")
+        seen = daemon.get("/sessions/s")["eventCount"]
+        daemon.send("s", "hang")
+        daemon.wait_for("s", "item.started", seen)
+        first, second = daemon.send("s", "echo 4"), daemon.send("s", "echo 5")
+        assert_refused(post(daemon, "s", "echo 6"), "max_queued", 2)
+        assert daemon.request("DELETE", f"/sessions/s/pending/{first}").status == 204
+        third = daemon.send("s", "echo 6")
+        waiting = daemon.get("/sessions/s/pending")["messages"]
+        assert [each["messageId"] for each in waiting] == [second, third]
+
+
+def test_of_many_messages_at_once_so_many_are_accepted_as_may_wait(data_dir: Path) -> None:
+    with running(data_dir, env={"DRAGOMAN_MAX_QUEUED": "5"}) as daemon:
+        hang(daemon, "s")
+        with ThreadPoolExecutor(30) as pool:
+            replies = list(pool.map(lambda n: post(daemon, "s", f"echo {n}"), range(30)))
+        assert Counter(reply.status for reply in replies) == {204: 5, 429: 25}
+        assert len(daemon.get("/sessions/s/pending")["messages"]) == 5
+
+
 def test_sessions_that_wait_take_turns(data_dir: Path) -> None:
     names = ("one", "two", "three")
     with running(data_dir) as daemon:

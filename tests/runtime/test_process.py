@@ -51,6 +51,26 @@ def test_it_runs_in_its_directory_with_its_environment_and_a_mark(tmp_path: Path
     asyncio.run(run())
 
 
+def test_it_leads_a_group_and_a_session_and_has_files_that_can_be_opened_by_name() -> None:
+    """A socket in the place of a pipe could not be."""
+
+    async def run() -> None:
+        code = (
+            "import os; pid = os.getpid(); own = os.getsid(0) == os.getpgid(0) == pid\n"
+            "with open('/dev/stdout', 'w') as out: print(own, file=out)\n"
+            "with open('/dev/stderr', 'w') as out: print(own, file=out)\n"
+            "with open('/dev/stdin') as given: print(given.readline())"
+        )
+        async with child(code) as started:
+            assert await started.lines(1) == [b"True"]
+            await started.process.send(b"hello")
+            assert await started.lines(1) == [b"hello"]
+            await started.lines()
+            assert started.process.exit().stderr.head == "True"
+
+    asyncio.run(run())
+
+
 def test_it_answers_what_it_is_sent() -> None:
     async def run() -> None:
         code = "import sys\nfor line in sys.stdin: print(line.upper(), end='', flush=True)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -113,6 +114,72 @@ def test_what_a_thread_of_ones_own_thread_says_is_heard(daemon: ChoirDaemon) -> 
     talk.conforms()
 
 
+def rumours(talk: Talk) -> list[str]:
+    found = [parts(item, "status")[0]["detail"] for item in items(talk.conforms(), "status")]
+    return [words for words in found if words != talk.info["nativeSessionId"]]
+
+
+def test_what_is_for_everybody_is_heard_by_everybody(daemon: ChoirDaemon) -> None:
+    talks = [singer(daemon) for _ in range(3)]
+    for talk in talks:
+        talk.turn("say la")
+    talks[0].turn("rumour the tenor is ill")
+    eventually(lambda: all(rumours(talk) for talk in talks), "everybody heard it")
+    assert [rumours(talk) for talk in talks] == [["the tenor is ill"]] * 3
+
+
+def test_what_was_for_everybody_before_anybody_came_is_for_the_first(daemon: ChoirDaemon) -> None:
+    first, second = (singer(daemon, env={"CHOIR_RUMOUR": "the hall is cold"}) for _ in range(2))
+    first.turn("say la")
+    second.turn("say la")
+    assert (rumours(first), rumours(second)) == (["the hall is cold"], [])
+
+
+def told(tmp_path: Path, method: str) -> list[str]:
+    """The threads that the agent was told this of."""
+    lines = map(json.loads, heard(tmp_path).splitlines())
+    return [line["params"]["threadId"] for line in lines if line.get("method") == method]
+
+
+def test_the_process_is_told_who_leaves_and_who_never_comes_back(
+    daemon: ChoirDaemon, tmp_path: Path
+) -> None:
+    kept, gone = singer(daemon), singer(daemon)
+    kept.turn("say la")
+    gone.turn("say la")
+    threads = [talk.info["nativeSessionId"] for talk in (kept, gone)]
+    kept.terminate()
+    eventually(lambda: told(tmp_path, "thread/leave") == threads[:1], "one has left")
+    assert daemon.request("DELETE", f"/sessions/{gone.id}").status == 204
+    assert told(tmp_path, "thread/leave") == threads
+    assert told(tmp_path, "thread/retire") == threads[1:]
+
+
+def test_a_conversation_of_somebody_else_is_not_retired(
+    daemon: ChoirDaemon, tmp_path: Path
+) -> None:
+    first = singer(daemon)
+    first.turn("say la")
+    first.terminate()
+    second = singer(daemon, resume={"sessionId": first.id})
+    second.turn("say la")
+    for talk in (first, second):
+        assert daemon.request("DELETE", f"/sessions/{talk.id}").status == 204
+    assert told(tmp_path, "thread/retire") == []
+
+
+def test_a_process_is_started_to_hear_who_never_comes_back(
+    daemon: ChoirDaemon, tmp_path: Path
+) -> None:
+    talk = singer(daemon)
+    talk.turn("say la")
+    thread = talk.info["nativeSessionId"]
+    daemon.stop()
+    daemon.start()
+    assert daemon.request("DELETE", f"/sessions/{talk.id}").status == 204
+    assert told(tmp_path, "thread/retire") == [thread]
+
+
 def test_other_words_in_the_environment_mean_another_process(daemon: ChoirDaemon) -> None:
     one, other = singer(daemon), singer(daemon, env={"VOICE": "bass"})
     assert pid_of(one) != pid_of(other)
@@ -143,6 +210,7 @@ def test_case_20_a_request_that_nobody_knows_is_refused_and_kept(daemon: ChoirDa
 
 def test_what_is_for_nobody_is_refused_counted_and_kept(daemon: ChoirDaemon) -> None:
     talk = singer(daemon)
+    assert status(daemon)["unrouted"] == 0
     assert said(talk.turn("stranger")) == ["-32601 -32601"]
     assert said(talk.turn("stray")) == ["done"]
     talk.conforms()
@@ -155,6 +223,9 @@ def test_what_is_for_nobody_is_refused_counted_and_kept(daemon: ChoirDaemon) -> 
     log = (daemon.data_dir / "logs" / "daemon.log").read_text()
     assert "said something to nobody" in log
     assert "who hears this?" not in log  # what people say to agents may be among it
+    # Two about a thread that nobody knows, a reply to nothing, and a line that is no JSON; what
+    # is about the process itself is where it belongs.
+    eventually(lambda: status(daemon)["unrouted"] == 4, "its health tells how many")
 
 
 # --- Leaving ---

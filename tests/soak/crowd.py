@@ -7,23 +7,41 @@ import random
 import signal
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPResponse
 from typing import Any
 
+from dragoman.runtime import linux
 from tests.daemon import Daemon, Reply
 from tests.torture.herd import GONE, Reader, Up, agents_of
 
 SESSIONS, PEOPLE, READERS = 50, 10, 8
-PROMPTS = (
-    "help", "demo", "markdown", "reasoning", "tools", "status", "image", "unknown", "subagent",
-    "usage", "error", "unparsed", "garbage", "echo hi", "slow 30", "burst 500 300", "huge 300000",
-    "permission", "permission", "edit", "question", "question", "hang", "crash", "spawn-children",
-    "ignore-sigterm", "end",
+SINGS = (
+    "say la la la", "say " + "la " * 300, "pid", "odd", "stray", "stranger", "child la",
+    "ask_for tea", "ask_for tea", "ask_for tea", "ask_for tea", "wait la", "crash 3", "mute",
+    "late", "deaf",
 )  # fmt: skip
-RARE = {"hang", "crash", "spawn-children", "ignore-sigterm", "end", "huge 300000"}
-WEIGHTS = [1 if prompt in RARE else 4 for prompt in PROMPTS]
+PROMPTS = {
+    "mock": (
+        "help", "demo", "markdown", "reasoning", "tools", "status", "image", "unknown", "subagent",
+        "usage", "error", "unparsed", "garbage", "echo hi", "slow 30", "burst 500 300",
+        "huge 300000", "permission", "permission", "edit", "question", "question", "hang", "crash",
+        "spawn-children", "ignore-sigterm", "end",
+    ),
+    "choir": SINGS,
+    "soloist": SINGS,
+    "busker": ("hello", "hello", "fail", "linger", "ignore", "crash"),
+}  # fmt: skip
+"""What the agents of each lifetime understand: a process for a session, for many, for a turn."""
+CAST = ("mock", "mock", "mock", "choir", "choir", "choir", "soloist", "busker")
+RARE = {
+    "hang", "crash", "spawn-children", "ignore-sigterm", "end", "huge 300000", "wait la", "mute",
+    "late", "linger", "ignore",
+}  # fmt: skip
+RAREST = {"crash 3", "deaf"}
+"""They cost everybody else on the same process a turn, too."""
+SERVER = 0.15
+"""How often it is a process that sessions share, when one is killed."""
 STATUS = {"once": "accept", "always": "accept_for_session", "reject": "reject"}
 
 
@@ -35,6 +53,8 @@ class Records:
         self.sessions: list[str] = []
         self.open: list[str] = []
         """Those that people talk to; one that ends is replaced."""
+        self.cast: dict[str, str] = {}
+        """The agent of each session."""
         self.deleted: set[str] = set()
         self.accepted: dict[str, set[str]] = defaultdict(set)
         self.cancelled: set[str] = set()
@@ -78,10 +98,13 @@ class Person(threading.Thread):
         """Make a session to talk to; None: the daemon could not."""
         self._made += 1
         name = f"{self._name}-{self._made}"
+        agent = self._dice.choice(CAST)
         with self._records.lock:
             self._records.sessions.append(name)  # also if the answer is lost, it may be there
+            self._records.cast[name] = agent
         mode = self._dice.choice(["default", "default", "bypass", "acceptEdits"])
-        body = {"agent": "mock", "permissionMode": mode}
+        env = {"VOICE": self._dice.choice(["bass", "alto"])}  # for each there is a process
+        body = {"agent": agent, "permissionMode": mode, "env": env}
         reply = self._ask("POST", f"/sessions/{name}", body, expected=(200,))
         if reply.status != 200:
             return None
@@ -97,8 +120,7 @@ class Person(threading.Thread):
         self, method: str, path: str, body: Any = None, *, expected: tuple[int, ...], key: str = ""
     ) -> Reply:
         reply = self._daemon.request(method, path, body, {"Idempotency-Key": key} if key else {})
-        fine = (*expected, 404, 410, 429, 503)
-        if reply.status not in fine and not _agent_is_gone(reply):
+        if reply.status not in (*expected, 404, 410, 429, 503):
             self._records.surprises.append(f"{method} {path} {body}: {reply.body!r}")
         if reply.status in (404, 410):
             self._replace(path.split("/")[2])
@@ -114,10 +136,15 @@ class Person(threading.Thread):
 
     # --- What comes to mind ---
 
-    def _send(self, prompt: str | None = None) -> tuple[str, str | None]:
+    def _prompt(self, agent: str) -> str:
+        prompts = PROMPTS[agent]
+        weights = [1 if each in RAREST else 5 if each in RARE else 20 for each in prompts]
+        return self._dice.choices(prompts, weights)[0]
+
+    def _send(self) -> tuple[str, str | None]:
         """Send until there is an answer; the session, and the message's id if it was accepted."""
         session = self._any()
-        prompt = prompt or self._dice.choices(PROMPTS, WEIGHTS)[0]
+        prompt = self._prompt(self._records.cast[session])
         self._keys += 1
         key = f"{self._name}-{self._keys}"
         cut = False
@@ -217,11 +244,6 @@ class Person(threading.Thread):
                 next(iter(stream), None)
 
 
-def _agent_is_gone(reply: Reply) -> bool:
-    """Whoever speaks to an agent at the moment of its death is told."""
-    return reply.status in (500, 504) and reply.json["title"] in ("Agent Process Exited", "Timeout")
-
-
 class SlowReader(Reader):
     """Takes a little at a time, and dawdles."""
 
@@ -244,11 +266,16 @@ class SlowReader(Reader):
         return sip
 
 
-def kill_an_agent(daemon: Daemon, dice: random.Random) -> Iterator[int]:
-    """SIGKILL for one process that an agent of this daemon is, or has started."""
+def kill_an_agent(daemon: Daemon, dice: random.Random) -> str | None:
+    """SIGKILL for one process that an agent of this daemon is, or has started; which kind."""
     living = agents_of(daemon.data_dir)
-    if living:
-        pid = dice.choice(living)
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-            yield pid
+    shared = {pid for pid in living if ":server:" in (linux.mark_on(pid) or "")}
+    wanted = sorted(shared) if dice.random() < SERVER else [p for p in living if p not in shared]
+    if not wanted:
+        return None
+    pid = dice.choice(wanted)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return None
+    return "kills of servers" if pid in shared else "kills of agents"

@@ -1,5 +1,7 @@
 """A crowd, for minutes, around a daemon whose agents die and which dies itself: nothing leaks.
 
+The agents have every lifetime there is: one turn, one session, and many sessions at once.
+
 `SOAK_S` sets how long, `DRAGOMAN_TEST_SEED` repeats a run as far as threads allow.
 """
 
@@ -18,8 +20,18 @@ import pytest
 from dragoman.store import check
 from dragoman.testing.conformance import check_lines
 from tests.cases.common import eventually, memory_bytes, open_files
+from tests.choir import ChoirDaemon
 from tests.daemon import Daemon
-from tests.soak.crowd import PEOPLE, READERS, SESSIONS, Person, Records, SlowReader, kill_an_agent
+from tests.soak.crowd import (
+    CAST,
+    PEOPLE,
+    READERS,
+    SESSIONS,
+    Person,
+    Records,
+    SlowReader,
+    kill_an_agent,
+)
 from tests.torture.herd import Up, agents_of, free_port, stored
 from tests.torture.test_kill import dice_of
 
@@ -32,6 +44,7 @@ SPARE_FILES = 8
 ENV = {
     "DRAGOMAN_HEARTBEAT_S": "1",
     "DRAGOMAN_INTERRUPT_DEADLINE_S": "0.5",
+    "DRAGOMAN_SEND_DEADLINE_S": "1",
     "DRAGOMAN_STOP_DEADLINE_S": "0.5",
     "DRAGOMAN_TURN_TIMEOUT_S": "4",
     "DRAGOMAN_HITL_TIMEOUT_S": "3",
@@ -45,7 +58,7 @@ class Household:
     """A daemon, and the crowd around it."""
 
     def __init__(self, data_dir: Path, dice: random.Random) -> None:
-        self.daemon = Daemon(data_dir, env=ENV)
+        self.daemon: Daemon = ChoirDaemon(data_dir, env=ENV | {"CHOIR_HOME": str(data_dir.parent)})
         self.daemon.port = free_port(dice)
         self.up = Up()
         self.records = Records()
@@ -68,7 +81,9 @@ class Household:
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             time.sleep(min(left, self.dice.uniform(0.2, 1.0)))
-            self.records.acts["kills of agents"] += len([*kill_an_agent(self.daemon, self.dice)])
+            killed = kill_an_agent(self.daemon, self.dice)
+            if killed is not None:
+                self.records.acts[killed] += 1
 
     def restart(self) -> None:
         """The daemon dies, by force or in peace, and is started again."""
@@ -110,9 +125,9 @@ class Household:
         return going_on
 
 
-def judge(home: Household, going_on: set[str]) -> Counter[str]:
-    """What the streams must say, of all that people were told; how turns ended."""
-    records, outcomes = home.records, Counter[str]()
+def judge(home: Household, going_on: set[str]) -> Counter[tuple[str, str]]:
+    """What the streams must say, of all that people were told; how each agent's turns ended."""
+    records, outcomes = home.records, Counter[tuple[str, str]]()
     there = {each["sessionId"] for each in home.daemon.get("/sessions")["sessions"]}
     assert there >= going_on
     assert set(records.sessions) - there - records.deleted <= set(records.sessions[SESSIONS:])
@@ -128,7 +143,8 @@ def judge(home: Household, going_on: set[str]) -> Counter[str]:
                 assert [line for _, line in reader.seen] == lines
         judge_messages(records, session, events, going_on=session in going_on)
         judge_requests(records, events)
-        outcomes.update(e["data"]["outcome"] for e in events if e["type"] == "turn.ended")
+        ends = [event["data"]["outcome"] for event in events if event["type"] == "turn.ended"]
+        outcomes.update((records.cast[session], outcome) for outcome in ends)
     return outcomes
 
 
@@ -190,13 +206,16 @@ def soak(home: Household) -> None:
     home.live(quiet_s / 2)
     home.calm()
     going_on = home.end()
-    assert agents_of(home.daemon.data_dir) == [], "no process is left"
+    # What sessions share is not wanted by anybody now, and ends when it has been idle.
+    eventually(lambda: agents_of(home.daemon.data_dir) == [], "no process is left", 10)
     eventually(lambda: open_files(home.daemon) <= files + SPARE_FILES, "its files are closed")
     assert memory_bytes(home.daemon) <= memory + GROWTH_BYTES, "its memory is flat"
     assert home.records.surprises == []
     outcomes = judge(home, going_on)
     acts = home.records.acts
-    assert set(outcomes) == {"completed", "interrupted", "failed"}
+    assert set(outcomes) >= {(agent, "completed") for agent in CAST}
+    assert {outcome for _, outcome in outcomes} == {"completed", "interrupted", "failed"}
     assert acts["kills of agents"] >= LIVES
+    assert acts["kills of servers"] > 0
     assert acts["_reply"] > 0
     assert home.daemon.stop() == 0

@@ -16,6 +16,7 @@ from dragoman.cli import (
     events,
     models,
     pending,
+    processes,
     record,
     reply,
     send,
@@ -61,6 +62,7 @@ app.command("set")(sessions.change)
 app.command("interrupt")(sessions.interrupt)
 app.command("terminate")(sessions.terminate)
 app.command("rm")(sessions.rm)
+app.command("ps")(processes.ps)
 app.add_typer(agents.app, name="agents")
 app.command("models")(models.models)
 app.command("doctor")(doctor.doctor)

@@ -33,6 +33,7 @@ from dragoman.schema.http import (
     ModelQuery,
     PatchSession,
     Pending,
+    ProcessList,
     ReplyPermission,
     ReplyQuestion,
     SessionInfo,
@@ -145,6 +146,11 @@ def models(agent: str, query: ModelQuery) -> Call[ModelList]:
 def modes(agent: str) -> Call[ModeList]:
     """List an agent's modes."""
     return Call("GET", f"/v1/agents/{_segment(agent)}/modes", _body(ModeList))
+
+
+def processes() -> Call[ProcessList]:
+    """List what runs."""
+    return Call("GET", "/v1/processes", _body(ProcessList))
 
 
 def sessions(query: SessionQuery) -> Call[SessionList]:

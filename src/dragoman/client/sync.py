@@ -34,6 +34,7 @@ from dragoman.schema.http import (
     ModelQuery,
     PatchSession,
     Pending,
+    ProcessList,
     ReplyPermission,
     ReplyQuestion,
     SessionInfo,
@@ -126,6 +127,10 @@ class Client:
     def modes(self, agent: str) -> ModeList:
         """List an agent's modes."""
         return self._do(calls.modes(agent))
+
+    def processes(self) -> ProcessList:
+        """List the processes that run now, and for whom."""
+        return self._do(calls.processes())
 
     def sessions(
         self,

@@ -34,6 +34,11 @@ async def install_agent(request: Request) -> Response:
     return nothing()
 
 
+async def list_processes(request: Request) -> Response:
+    """What runs now, and for whom."""
+    return answer(await daemon_of(request.scope).sessions.processes())
+
+
 async def list_modes(request: Request) -> Response:
     """An agent's modes."""
     adapter = daemon_of(request.scope).agents.adapter(request.path_params["agent"])

@@ -125,11 +125,7 @@ class Agents:
         in, or whose command is set.
         """
         fixed = adapter.package is None or bool(self._set_command(adapter))
-        if version is None or fixed:
-            found = await self.seen(adapter)
-        else:
-            ensure_version(version)
-            found = await self._find_version(adapter, version)
+        found = await self.present(adapter, version)
         if found is None and not fixed and self.installer.can_install(adapter):
             await self.install(adapter, version)
             found = await asyncio.to_thread(self._find_installed, adapter, version)
@@ -138,6 +134,13 @@ class Agents:
         if adapter.package is None and version:
             found = msgspec.structs.replace(found, version=version)
         return found
+
+    async def present(self, adapter: Adapter, version: str | None = None) -> Found | None:
+        """What `ready` would start, where nothing must be installed for it."""
+        if version is None or adapter.package is None or self._set_command(adapter):
+            return await self.seen(adapter)
+        ensure_version(version)
+        return await self._find_version(adapter, version)
 
     def _candidates(self, adapter: Adapter) -> Iterator[Found]:
         """Everything that could be started, the best first."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from dragoman.adapter import Claim, EndInput, Exit, Launch, Notify, Outgoing, Request, Respond, Send
+from dragoman.errors import DaemonError
 from dragoman.runtime.process import AgentProcess
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import Asked, Peer, Replied, Stray, Told
@@ -16,6 +17,8 @@ Heard = bytes | Oversize | Asked | Replied[str] | Stray
 """A message, one that was too large, a request, what became of ours, and what fits nothing."""
 PATIENCE_S = 2.0
 """How long a process that has done its work may take to end by itself."""
+_TICK_S = 0.002
+"""The loop's clock has whole milliseconds, and its timers are rounded to them."""
 
 
 class Channel(Protocol):
@@ -42,6 +45,10 @@ class Channel(Protocol):
     async def send(self, said: Outgoing) -> None:
         """Tell the agent. Raise DaemonError where it cannot hear."""
 
+    async def gone_within(self, seconds: float) -> bool:
+        """Wait for an end that we did not cause; True: it has come, and there is no more to hear
+        than what waits."""
+
     async def end(
         self, deadline_s: float, *, patience_s: float = 0.0, at_work: bool = False
     ) -> None:
@@ -59,6 +66,8 @@ class Own:
     def __init__(self, process: AgentProcess, launch: Launch, wake: Callable[[], None]) -> None:
         self._process = process
         self._peer: Peer[str] | None = peer_of(launch)
+        self._asked: dict[str, bytes] = {}
+        """The agent's requests that were not answered."""
         self._wake = wake
         self._loop = asyncio.get_running_loop()
 
@@ -85,6 +94,8 @@ class Own:
         heard: list[Heard] = []
         for line in lines:
             said = line if isinstance(line, Oversize) else self._peer.receive(line)
+            if isinstance(said, Asked):
+                self._asked[said.key] = said.message
             heard.append(said.message if isinstance(said, Told) else said)
         return [*heard, *self._peer.overdue(self._loop.time())]
 
@@ -99,10 +110,25 @@ class Own:
                 pass  # all that it says is for this session
             case _:
                 assert self._peer is not None, "only a JSON-RPC agent is sent requests"
-                tag = said.tag if isinstance(said, Request) else ""
-                line = line_of(self._peer, said, tag, self._wake)
-                if line is not None:
-                    await self._process.send(line)
+                await self._say(self._peer, said)
+
+    async def _say(self, peer: Peer[str], said: Request | Notify | Respond) -> None:
+        tag = said.tag if isinstance(said, Request) else ""
+        line = line_of(peer, said, tag, self._wake)
+        if line is None:
+            return
+        asked = self._asked.pop(said.key, None) if isinstance(said, Respond) else None
+        try:
+            await self._process.send(line)
+        except DaemonError:
+            if asked is not None and isinstance(said, Respond):
+                self._asked[said.key] = asked
+                peer.receive(asked)  # it still waits: somebody else may answer it
+            raise
+
+    async def gone_within(self, seconds: float) -> bool:
+        """Wait for the process to end by itself; whether it has."""
+        return await self._process.gone_within(seconds)
 
     async def end(
         self, deadline_s: float, *, patience_s: float = 0.0, at_work: bool = False
@@ -130,11 +156,16 @@ def line_of(
         case Request(method=method, params=params, deadline_s=deadline_s):
             if deadline_s is None:
                 return peer.request(method, params, tag)
-            loop = asyncio.get_running_loop()
-            due = loop.time() + deadline_s
-            loop.call_at(due, wake)
-            return peer.request(method, params, tag, due)
+            return peer.request(method, params, tag, wake_in(deadline_s, wake))
         case Notify(method=method, params=params):
             return peer.notify(method, params)
         case Respond(key=key, result=result, error=error):
             return peer.respond(key, result if error is None else error)
+
+
+def wake_in(seconds: float, wake: Callable[[], None]) -> float:
+    """When so many seconds are over; `wake` is called then, and never a moment early."""
+    loop = asyncio.get_running_loop()
+    due = loop.time() + seconds
+    loop.call_at(due + _TICK_S, wake)
+    return due

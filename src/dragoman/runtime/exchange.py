@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from dragoman.adapter import (
+    EVERYONE,
     Adapter,
     Claim,
     EndInput,
@@ -22,7 +23,7 @@ from dragoman.adapter import (
 )
 from dragoman.core.advance import keys_of
 from dragoman.errors import AgentProcessExited, DaemonError, DeadlinePassed, Unavailable
-from dragoman.runtime.channel import line_of, peer_of
+from dragoman.runtime.channel import line_of, peer_of, wake_in
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.routes import Routes
 from dragoman.runtime.seat import Seat
@@ -44,8 +45,12 @@ log = logging.getLogger(__name__)
 
 HOLD_S = 5.0
 """How long a message waits for somebody to claim it."""
-REFUSALS = 100
-"""So many refusals may wait to be written; an agent that asks on is not read meanwhile."""
+ASIDE = 100
+"""So much that nobody waits for may wait to be written; an agent that asks on is not read then."""
+UNROUTABLE = "unroutable"
+"""How messages that nobody claims are counted."""
+FOR_FIRST = 100
+"""So many messages for everybody wait for the first session."""
 KEPT_BYTES = 1 << 16
 """So much of a message goes to the process's log."""
 
@@ -81,9 +86,11 @@ class Exchange:
         self._on_leave = on_leave
         self._peer: Peer[_Tag] = peer_of(launch) or Peer()
         self._routes: Routes[Seat, Told | Asked] = Routes()
+        self._for_first: list[Told] = []
         self._writing = asyncio.Lock()
-        self._refusing: set[asyncio.Task[None]] = set()
-        self._greeting: asyncio.Future[Reply] | None = None
+        self._aside: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Future[Reply]] = set()
+        """For answers that are about no session."""
         self._over = asyncio.Event()
 
     @property
@@ -100,6 +107,9 @@ class Exchange:
         """A place for a session."""
         seat = Seat(self, session_id, wake)
         self.seats.add(seat)
+        for said in self._for_first:
+            _give(seat, said)
+        self._for_first.clear()
         return seat
 
     # --- Reading ---
@@ -110,7 +120,7 @@ class Exchange:
         while not process.drained and not self.doomed:
             await self._news.wait()
             self._news.clear()
-            full = len(self._refusing) > REFUSALS or any(seat.full for seat in self.seats)
+            full = len(self._aside) > ASIDE or any(seat.full for seat in self.seats)
             if not full:
                 for line in process.take():
                     self._hear(line)
@@ -169,7 +179,9 @@ class Exchange:
             self._unroutable(keys.error, said.message)
             return
         seat = self._routes.find(keys)
-        if seat is not None:
+        if keys == (EVERYONE,) and isinstance(said, Told):
+            self._tell_all(said)
+        elif seat is not None:
             _give(seat, said)
         elif not keys:
             self._refuse(said, _NOBODY)
@@ -180,10 +192,15 @@ class Exchange:
         else:
             self._hold(keys, said)
 
+    def _tell_all(self, said: Told) -> None:
+        """What is said before there is anybody is for who comes first."""
+        if not self.seats and len(self._for_first) < FOR_FIRST:
+            self._for_first.append(said)
+        for seat in self.seats:
+            _give(seat, said)
+
     def _hold(self, keys: tuple[str, ...], said: Told | Asked) -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_later(HOLD_S, self._news.set)
-        until = loop.time() + HOLD_S
+        until = wake_in(HOLD_S, self._news.set)
         for other in self._routes.hold(keys, said, len(said.message), until):
             self._nobodys(other)
 
@@ -192,7 +209,7 @@ class Exchange:
         self._unroutable("nobody claimed it", said.message)
 
     def _unroutable(self, why: str, message: bytes) -> None:
-        count = self._write_down("unroutable", message)
+        count = self._write_down(UNROUTABLE, message)
         if count & (count - 1) == 0:  # the 1st, 2nd, 4th: a flood is one problem, not thousands
             about = {"server": self._name, "why": why, "count": count}
             log.warning("a shared agent said something to nobody: %s", why, extra=about)
@@ -210,11 +227,14 @@ class Exchange:
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         line = line_of(self._peer, said, answer, self._news.set)
         assert line is not None
-        self._greeting = answer
         if isinstance(said, Notify):
             answer.set_result(Answered(b"null"))
-        await self._write(line)
-        return await answer
+        self._waiting.add(answer)
+        try:
+            await self._write(line)
+            return await answer
+        finally:
+            self._waiting.discard(answer)
 
     async def send(self, seat: Seat, said: Outgoing) -> None:
         """Tell the agent something on behalf of a session. Raise DaemonError."""
@@ -258,17 +278,27 @@ class Exchange:
             self._answer(said.key, why)
 
     def _answer(self, key: str, why: Refused) -> None:
-        line = self._peer.respond(key, why)
-        if line is not None and not self.doomed:
-            task = asyncio.create_task(self._write_refusal(line))
-            self._refusing.add(task)
-            task.add_done_callback(self._refusing.discard)
+        self._mention(self._peer.respond(key, why))
 
-    async def _write_refusal(self, line: bytes) -> None:
+    def _part_with(self, key: str) -> None:
+        """A session leaves, and the process stays."""
+        if self._adapter.farewell is not None:
+            answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+            said = self._adapter.farewell(key, False)
+            self._mention(line_of(self._peer, said, answer, self._news.set))
+
+    def _mention(self, line: bytes | None) -> None:
+        """Write what nobody waits for."""
+        if line is not None and not self.doomed:
+            task = asyncio.create_task(self._write_aside(line))
+            self._aside.add(task)
+            task.add_done_callback(self._aside.discard)
+
+    async def _write_aside(self, line: bytes) -> None:
         try:
             await self._write(line)
         except DaemonError as error:
-            log.debug("a refusal was not heard: %s", error, extra={"server": self._name})
+            log.debug("it was not heard: %s", error, extra={"server": self._name})
         self._news.set()
 
     # --- Ends ---
@@ -283,6 +313,14 @@ class Exchange:
         """Wait until the process is gone, and everybody knows."""
         await self._over.wait()
 
+    async def gone_within(self, seconds: float) -> bool:
+        """Wait for the process to be gone, and everybody to know; whether it is."""
+        if not self.doomed and not await self._process.over_within(seconds):
+            return False
+        self.condemn(None)
+        await self.wait()
+        return True
+
     async def leave(self, seat: Seat) -> None:
         """A session goes; what the agent wanted of it is refused, the process goes on."""
         if seat in self.seats and (self.doomed or self._process.exited):
@@ -290,16 +328,18 @@ class Exchange:
             await self.wait()  # it is better to know how it ended
         if seat in self.seats:
             self.seats.discard(seat)
-            self._routes.leave(seat)
             for key in seat.asked:
                 self._answer(key, _GONE)
+            for key in self._routes.leave(seat):
+                self._part_with(key)
             self._news.set()
             self._on_leave()
 
     def _close(self, exit: Exit) -> None:
         self.doomed = True
-        if self._greeting is not None and not self._greeting.done():
-            self._greeting.set_exception(AgentProcessExited("it ended"))
+        for answer in self._waiting:
+            if not answer.done():
+                answer.set_exception(AgentProcessExited("it ended"))
         for said in self._routes.expired(float("inf")):
             self._nobodys(said)
         seats, self.seats = self.seats, set()

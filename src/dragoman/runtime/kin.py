@@ -42,6 +42,16 @@ class Child:
         self.family: Family = {self.pid: started}
         """It, and what was ever seen among its descendants."""
         self._process = process
+        self._pen: linux.Pen | None = None
+
+    def confine(self) -> None:
+        """Let the kernel keep it and all that it starts together, where it can. Takes a moment."""
+        self._pen = linux.pen(self.mark.partition(":")[0], self.pid, self.started)
+
+    def end_pen(self) -> None:
+        """Kill all that the kernel has kept together."""
+        if self._pen is not None:
+            self._pen.end()
 
     def keep(self, living: Mapping[int, Process]) -> Family:
         """Forget those of its family that are gone."""
@@ -60,6 +70,8 @@ class Child:
         except subprocess.TimeoutExpired:
             return None
         kin.forget(self)
+        if self._pen is not None:
+            self._pen.remove()
         return code
 
 
@@ -127,6 +139,11 @@ class Kin:
             if self._own.get(child.pid) is child:  # another one may have its pid by now
                 del self._own[child.pid]
 
+    def children(self) -> list[Child]:
+        """Our children that run."""
+        with self._lock:
+            return list(self._own.values())
+
     def family(self) -> Family:
         """Our children that run, and what they are known to have started."""
         with self._lock:
@@ -144,6 +161,10 @@ class Kin:
         killed: set[tuple[int, int]] = set()
         deadline = time.monotonic() + SWEEP_S
         clean = attempts = 0
+        with self._lock:
+            penned = [each for each in self._own.values() if linux.covers(mark, each.mark)]
+        for child in penned:
+            child.end_pen()
         while clean < looks and time.monotonic() < deadline:
             reaped = self._reaped
             try:

@@ -61,6 +61,10 @@ async def end_left(store: Store, mark: str) -> int:
         found = linux.look(row.pid) if row.boot == boot else None
         if found is not None and found.started == row.started:
             family[row.pid] = row.started
-    count = await asyncio.to_thread(kin.sweep, f"{mark}:", family, looks=LOOKS)
+    pens = linux.pens(mark)
+    count = sum(pen.end() for pen in pens)
+    count += await asyncio.to_thread(kin.sweep, f"{mark}:", family, looks=LOOKS)
+    for pen in pens:
+        pen.remove()
     await forget(store, f"{mark}:")
     return count

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import functools
 import hashlib
 import os
 import shutil
@@ -50,6 +51,43 @@ def look(pid: int) -> Process | None:
     parent, group, session = map(int, fields[1:4])
     state, threads, started = fields[0].decode(), int(fields[17]), int(fields[19])
     return Process(pid, started, parent, group, session, state, threads)
+
+
+class Vitals(NamedTuple):
+    """What a process is, and costs."""
+
+    command: str
+    started_at: float
+    """In seconds since the epoch."""
+    memory_bytes: int
+    """In RAM; what it shares with others is counted for each."""
+    cpu_s: float
+
+
+def vitals(pid: int) -> Vitals | None:
+    """How a process does; None where there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            name, _, rest = file.read().partition(b"(")[2].rpartition(b")")
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().rstrip(b"\0").replace(b"\0", b" ")
+    except OSError:
+        return None
+    fields = rest.split()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return Vitals(
+        command=(words or name).decode(errors="replace"),
+        started_at=_booted_at() + int(fields[19]) / ticks,
+        memory_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
+        cpu_s=(int(fields[11]) + int(fields[12])) / ticks,
+    )
+
+
+@functools.cache
+def _booted_at() -> float:
+    """When the machine was started, in seconds since the epoch."""
+    with open("/proc/stat", "rb") as file:
+        return next(float(line.split()[1]) for line in file if line.startswith(b"btime "))
 
 
 def everyone() -> Iterator[Process]:
@@ -145,6 +183,69 @@ def _wait_for(pid: int, loop: asyncio.AbstractEventLoop, over: asyncio.Event) ->
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     with contextlib.suppress(RuntimeError):  # the loop may be over, too
         loop.call_soon_threadsafe(over.set)
+
+
+class Pen:
+    """A process and all that it ever starts, kept together by the kernel: a cgroup."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def end(self) -> int:
+        """Kill everybody in it at once, also who is just being born; how many there were."""
+        try:
+            count = len((self._folder / "cgroup.procs").read_bytes().split())
+            (self._folder / "cgroup.kill").write_text("1")
+        except OSError:
+            return 0  # whoever may be in it is looked for by other means
+        return count
+
+    def remove(self) -> None:
+        """Take it away, with those that were made inside; one that is not empty stays."""
+        for folder, _, _ in os.walk(self._folder, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+
+def pen(owner: str, pid: int, started: int) -> Pen | None:
+    """Put a child that nobody has reaped yet into a pen; None where the machine has none for us.
+
+    It takes some milliseconds. What the child has started before that is not in it.
+    """
+    home = _cgroup()
+    if home is None:
+        return None
+    made = Pen(home / f"dragoman-{owner}-{pid}-{started}")
+    try:
+        made._folder.mkdir()
+        (made._folder / "cgroup.procs").write_text(str(pid))
+    except OSError:
+        made.remove()
+        return None
+    return made
+
+
+def pens(owner: str) -> list[Pen]:
+    """Those that were made for an owner and are still there, by whomever."""
+    home = _cgroup()
+    return [] if home is None else [Pen(folder) for folder in home.glob(f"dragoman-{owner}-*")]
+
+
+@functools.cache
+def _cgroup() -> Path | None:
+    """The folder of our own cgroup of version 2, where there is one that we may write to."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return None
+    own = next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), None)
+    for fields in (line.split() for line in mounts if " - cgroup2 " in line):
+        root, mounted = fields[3].rstrip("/"), Path(fields[4])
+        if own is not None and (own == root or own.startswith(f"{root}/")):
+            folder = mounted / own.removeprefix(root).lstrip("/")
+            return folder if os.access(folder / "cgroup.procs", os.W_OK) else None
+    return None
 
 
 def adopt_orphans() -> None:

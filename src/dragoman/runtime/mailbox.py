@@ -13,6 +13,8 @@ class Mailbox:
     def __init__(self, store: Store, session_id: str) -> None:
         self.stale = True
         """The store may hold more than is known here."""
+        self._unread: set[str] = set()
+        """What was accepted since the store was read."""
         self._store = store
         self._session_id = session_id
         self._waiting: list[MessageRow] = []
@@ -28,7 +30,19 @@ class Mailbox:
     async def refresh(self) -> None:
         """Read what waits. What was delivered must be committed, or it would come back."""
         self.stale = False
+        known = frozenset(self._unread)
         self._waiting = await self._store.queued(self._session_id)
+        self._unread -= known
+
+    def accepted(self, message_id: str) -> None:
+        """The store has one more, perhaps."""
+        self.stale = True
+        self._unread.add(message_id)
+
+    @property
+    def count(self) -> int:
+        """How many there are, those included that were not read yet."""
+        return len(self._unread.union(row.message_id for row in self._waiting))
 
     @property
     def empty(self) -> bool:

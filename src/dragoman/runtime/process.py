@@ -213,8 +213,10 @@ class AgentProcess:
     # --- The end ---
 
     async def _wait(self, child: Child) -> None:
+        confined = asyncio.create_task(asyncio.to_thread(child.confine))
         await linux.ended(child.pid)
         self._over.set()
+        await confined  # it must not be reaped before: its pid could be another's
         # It is swept before it is reaped: until then nobody else can be called by its pid.
         await asyncio.to_thread(kin.sweep, child.mark, dict(child.family))
         self._code = child.reap()
@@ -289,6 +291,12 @@ class AgentProcess:
         if self._child is not None and not self._over.is_set():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._child.pid, number)
+
+    async def gone_within(self, seconds: float) -> bool:
+        """Wait for it to end by itself, and until nothing is left of it; whether that is so."""
+        if self._watch is not None and await self.over_within(seconds):
+            await asyncio.wait([self._watch], timeout=SWEEP_S + KILL_DEADLINE_S)
+        return self.exited
 
     async def over_within(self, seconds: float) -> bool:
         """Wait for it to end by itself; whether it did."""

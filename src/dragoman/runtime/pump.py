@@ -33,6 +33,9 @@ from dragoman.wire.jsonrpc import Asked, Replied
 
 log = logging.getLogger(__name__)
 
+GONE_S = 1.0
+"""How soon the end of a process is seen after that of its input; else it lives, and is deaf."""
+
 
 class Pump:
     """One session's process, interpreter and journal. `wake` is called when there is news."""
@@ -132,6 +135,18 @@ class Pump:
                     self._interpreter.replied(tag, reply, reply_line)
                 case _:
                     self._interpreter.stray(message.error, message.message)
+
+    async def bury(self) -> bool:
+        """Write what the end of the process means, where that is why it did not hear; else False.
+
+        Its input is closed a moment before its end can be seen.
+        """
+        process = self.process
+        if process is not None and not await process.gone_within(GONE_S):
+            return False
+        while self.process is not None:
+            await self.receive()
+        return True
 
     async def _dismiss(self) -> None:
         """A process that lives for one turn has had it."""

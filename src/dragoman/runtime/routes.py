@@ -49,13 +49,15 @@ class Routes(Generic[Who, Message]):
         self._held_bytes -= sum(held.size for held in mine)
         return [held.message for held in mine]
 
-    def leave(self, who: Who) -> None:
-        """Somebody is gone; what comes for them is late from now on."""
-        for key in [key for key, claimed in self._claims.items() if claimed is who]:
+    def leave(self, who: Who) -> list[str]:
+        """Somebody is gone; what comes for their keys, which are given, is late from now on."""
+        keys = [key for key, claimed in self._claims.items() if claimed is who]
+        for key in keys:
             del self._claims[key]
             self._ended[key] = None
         while len(self._ended) > TOMBSTONES:
             del self._ended[next(iter(self._ended))]
+        return keys
 
     def hold(
         self, keys: tuple[str, ...], message: Message, size: int, until: float

@@ -34,6 +34,9 @@ class Host(Protocol):
     async def send(self, seat: Seat, said: Outgoing) -> None:
         """Tell the agent something on behalf of this seat."""
 
+    async def gone_within(self, seconds: float) -> bool:
+        """Wait for the process to be gone; whether it is."""
+
     async def leave(self, seat: Seat) -> None:
         """Forget this seat."""
 
@@ -93,6 +96,10 @@ class Seat:
         if self._exit is not None:
             raise AgentProcessExited("the process that this session shared is gone")
         await self._host.send(self, said)
+
+    async def gone_within(self, seconds: float) -> bool:
+        """Wait for the process to be gone; whether it is."""
+        return self.left or await self._host.gone_within(seconds)
 
     async def end(
         self, deadline_s: float, *, patience_s: float = 0.0, at_work: bool = False

@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from dragoman.adapter import Adapter, Exit, Launch
+from dragoman.adapter import Adapter, Exit, Launch, Request
 from dragoman.errors import AgentProcessExited, DaemonError, Unavailable
-from dragoman.runtime.exchange import Exchange
+from dragoman.runtime.exchange import UNROUTABLE, Exchange
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.seat import Seat
 from dragoman.runtime.stderr import StderrFile
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings, child_environ
 from dragoman.store import Store
-from dragoman.wire.jsonrpc import Overdue, Refused
+from dragoman.wire.jsonrpc import Overdue, Refused, Reply
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Server:
         self._adapter = adapter
         self._launch = launch
         self._settings = settings
-        self._mark = f"{mark}:server:{name}"
+        self.mark = f"{mark}:server:{name}"
         self._store = store
         self._exchange: Exchange | None = None
         self._task: asyncio.Task[None] | None = None
@@ -72,6 +72,12 @@ class Server:
         return self._up_since is not None and exchange is not None and not exchange.doomed
 
     @property
+    def session_ids(self) -> tuple[str, ...]:
+        """The sessions that have a place at it."""
+        seats = self._exchange.seats if self._exchange is not None else ()
+        return tuple(sorted(seat.session_id for seat in seats))
+
+    @property
     def blank(self) -> bool:
         """It does not run, and there is nothing to tell of it."""
         return self._exchange is None and self._starting is None and self._last_error is None
@@ -85,12 +91,24 @@ class Server:
             uptime_ms=None if uptime_s is None else int(uptime_s * 1000),
             restart_count=self._restarts,
             last_error=self._last_error,
+            unrouted=self.tally[UNROUTABLE],
         )
 
     # --- Starting ---
 
     async def seat(self, session_id: str, wake: Callable[[], None]) -> Seat:
         """A place for a session, at a process that serves. Raise DaemonError."""
+        exchange = await self._serving()
+        seat = exchange.seat(session_id, wake)
+        self._keep()
+        return seat
+
+    async def ask(self, said: Request) -> Reply:
+        """Ask for something that is about no running session. Raise DaemonError."""
+        return await (await self._serving()).ask(said)
+
+    async def _serving(self) -> Exchange:
+        """The process that serves, started where none does. Raise DaemonError."""
         if not self.running:
             if self._starting is None:
                 self._starting = asyncio.create_task(self._start())
@@ -98,9 +116,7 @@ class Server:
             await asyncio.shield(self._starting)  # the others wait for the same
         if not self.running or self._exchange is None:
             raise AgentProcessExited(f"{self.name} ended as soon as it had started")
-        seat = self._exchange.seat(session_id, wake)
-        self._keep()
-        return seat
+        return self._exchange
 
     def _started(self, task: asyncio.Task[None]) -> None:
         self._starting = None
@@ -137,7 +153,7 @@ class Server:
         book = StderrFile(Path(settings.data_dir), name, settings.max_stderr_bytes)
         process = AgentProcess(
             news.set,
-            self._mark,
+            self.mark,
             settings.max_line_bytes,
             send_deadline_s=settings.send_deadline_s,
             store=self._store,

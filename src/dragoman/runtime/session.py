@@ -25,6 +25,7 @@ from dragoman.runtime.spec import update_of
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
+    Command,
     Configure,
     Interrupt,
 )
@@ -51,6 +52,7 @@ class Session:
         on_end: Callable[[Session], None],
     ) -> None:
         self.id = row.session_id
+        self.agent = adapter.id
         self.state = row.state
         self._limits = limits
         # An agent may repeat a message in one line, where its images take a third more.
@@ -65,6 +67,7 @@ class Session:
         self._pump.journal.on_degraded = self._excuse
         self._accepting = 0
         """How many messages are being accepted just now."""
+        self._max_queued = settings.max_queued
         self._interrupt_deadline_s = settings.interrupt_deadline_s
         self._deadlines = Deadlines(
             self._pump, settings, self._news.set, self._interrupt, self._abandon
@@ -97,16 +100,28 @@ class Session:
     @contextlib.contextmanager
     def accepting(self) -> Iterator[errors.TooManyRequests | None]:
         """While a message is accepted, its place is kept; the error: there is none."""
+        full = self._full()
         self._accepting += 1
         try:
-            yield None if self.busy else self._limits.claim(self.id, self._news.set)
+            claimed = None if self.busy or full else self._limits.claim(self.id, self._news.set)
+            yield full or claimed
         finally:
             self._accepting -= 1
             self._news.set()
 
-    def message_accepted(self) -> None:
+    def _full(self) -> errors.TooManyRequests | None:
+        most = self._max_queued
+        if not most or self._mail.count + self._accepting < most:
+            return None
+        return errors.TooManyRequests(
+            f"{most} messages wait already, and max_queued is {most}; try again when one has left",
+            limit="max_queued",
+            most=most,
+        )
+
+    def message_accepted(self, message_id: str) -> None:
         """A message is in the store; it is delivered when its turn comes."""
-        self._mail.stale = True
+        self._mail.accepted(message_id)
         self._news.set()
 
     async def interrupt(self) -> None:
@@ -272,7 +287,15 @@ class Session:
         if self._interrupt_asked and self._pump.in_turn:
             self._interrupt_asked = False
             if self._pump.process is not None:
-                await self._pump.command(Interrupt())
+                await self._tell_to_stop()
+
+    async def _tell_to_stop(self) -> None:
+        try:
+            await self._pump.command(Interrupt())
+        except errors.DaemonError as error:
+            gone = isinstance(error, errors.AgentProcessExited) and await self._pump.bury()
+            if not gone:
+                await self._abandon()  # it hears nobody
 
     def _insist(self, turn: str | None) -> None:
         """An agent that does not heed an interrupt loses its process."""
@@ -294,19 +317,34 @@ class Session:
     async def _configure(self, wanted: Configure, title: str | None) -> None:
         if title is not None:
             await self._pump.note(SessionUpdated(title=title))
-        if wanted != Configure():
-            if self._pump.process is not None:
-                await self._pump.command(wanted)
-            else:
-                await self._pump.note(update_of(wanted))
+        runs = self._pump.process is not None
+        if wanted != Configure() and not (runs and await self._tell(wanted)):
+            await self._pump.note(update_of(wanted))
         await self._pump.journal.settle()
 
     async def _answer(self, request_id: str, answer: AnswerPermission | AnswerQuestion) -> bool:
         request = self._normalizer.request(request_id)
         if request is None:
             return False
-        await self._pump.command(msgspec.structs.replace(answer, key=request.key))
-        return True
+        return await self._tell(msgspec.structs.replace(answer, key=request.key))
+
+    async def _tell(self, command: Command) -> bool:
+        """Tell the agent something; False: it is gone instead, and what this means is written.
+
+        Raise AgentProcessExited where it lives and hears nobody: somebody may try again.
+        """
+        try:
+            await self._pump.command(command)
+        except errors.DeadlinePassed as error:
+            await self._pump.give_up(error)
+        except errors.AgentProcessExited:
+            if not await self._pump.bury():
+                raise
+        else:
+            return True
+        if self._normalizer.ended:
+            raise self._over()
+        return False
 
     async def _terminate(self) -> None:
         if self._normalizer.ended:

@@ -28,9 +28,11 @@ from dragoman.errors import (
 )
 from dragoman.runtime import attachments, linux, stderr
 from dragoman.runtime.agents import Agents, Found
+from dragoman.runtime.census import Holder, census
 from dragoman.runtime.left import end_left
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.replies import ensure_one_list_each, is_same, winner
+from dragoman.runtime.retire import retire
 from dragoman.runtime.session import Session
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
@@ -45,6 +47,7 @@ from dragoman.schema.http import (
     Delivery,
     Message,
     PatchSession,
+    ProcessList,
     Resume,
 )
 from dragoman.settings import Settings
@@ -254,6 +257,15 @@ class Sessions:
             raise SessionEnded(session_id)
         return await self._open(session_id)
 
+    async def processes(self) -> ProcessList:
+        """What runs now, and for whom."""
+        holders = self._agents.servers.holders()
+        for session_id, task in self._live.items():
+            if task.done() and not task.cancelled() and task.exception() is None:
+                agent = task.result().agent
+                holders[f"{self._mark}:{session_id}"] = Holder("session", agent, (session_id,))
+        return await asyncio.to_thread(census, holders)
+
     # --- What people may want ---
 
     async def send(
@@ -277,7 +289,7 @@ class Sessions:
             if delivery == "reject" and session.busy:
                 refuse = Conflict("a turn is running, and delivery is `reject`; use `queue`")
             receipt = await self.store.accept(session_id, row, refuse=refuse)
-            session.message_accepted()
+            session.message_accepted(receipt.message_id)
         return receipt
 
     async def cancel_message(self, session_id: str, message_id: str) -> None:
@@ -314,6 +326,7 @@ class Sessions:
     async def delete(self, session_id: str) -> None:
         """End a session and forget it."""
         await self.terminate(session_id)
+        await retire(await self.row(session_id), self._agents, self.store)
         await self.store.delete(session_id)
         files = Path(self._settings.data_dir) / "files" / session_id
         await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)

@@ -8,13 +8,15 @@ from collections.abc import Callable
 
 import msgspec
 
-from dragoman.adapter import Adapter, Launch
+from dragoman.adapter import Adapter, Launch, Request
 from dragoman.errors import Unavailable
+from dragoman.runtime.census import Holder
 from dragoman.runtime.seat import Seat
 from dragoman.runtime.server import Server
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings
 from dragoman.store import Store
+from dragoman.wire.jsonrpc import Reply
 
 
 class Servers:
@@ -36,6 +38,17 @@ class Servers:
         store: Store,
     ) -> Seat:
         """A session's place at the process that such a launch gives. Raise DaemonError."""
+        return await self._server(adapter, launch, version, store).seat(session_id, wake)
+
+    async def ask(
+        self, adapter: Adapter, launch: Launch, version: str | None, said: Request, store: Store
+    ) -> Reply:
+        """Ask such a process for something that is about no running session. Raise DaemonError."""
+        return await self._server(adapter, launch, version, store).ask(said)
+
+    def _server(
+        self, adapter: Adapter, launch: Launch, version: str | None, store: Store
+    ) -> Server:
         if self._stopping:
             raise Unavailable("the daemon is stopping")
         key = adapter.id, version, msgspec.json.encode(launch, order="sorted")
@@ -43,7 +56,7 @@ class Servers:
             self._servers = {k: s for k, s in self._servers.items() if not s.blank}
             name = self._new_name(adapter.id)
             self._servers[key] = Server(name, adapter, launch, self._settings, self._mark, store)
-        return await self._servers[key].seat(session_id, wake)
+        return self._servers[key]
 
     def _new_name(self, agent: str) -> str:
         """The first that is free: each has a log, and there shall not be ever more of them."""
@@ -59,13 +72,21 @@ class Servers:
         known = [each.status() for each in self._servers.values() if each.agent == adapter.id]
         known.sort(key=lambda status: order.index(status.status))
         if not known:
-            return ServerStatus(status="stopped", restart_count=0)
+            return ServerStatus(status="stopped", restart_count=0, unrouted=0)
         errors = [status.last_error for status in known if status.last_error]
         return msgspec.structs.replace(
             known[0],
             restart_count=sum(status.restart_count for status in known),
+            unrouted=sum(status.unrouted for status in known),
             last_error=errors[0] if errors else None,
         )
+
+    def holders(self) -> dict[str, Holder]:
+        """Whom each process serves, by its mark."""
+        return {
+            server.mark: Holder("shared", server.agent, server.session_ids)
+            for server in self._servers.values()
+        }
 
     def stop(self) -> None:
         """Start nothing more."""

@@ -99,6 +99,8 @@ class ServerStatus(Http, frozen=True, kw_only=True):
     uptime_ms: int | None = None
     restart_count: int
     last_error: str | None = None
+    unrouted: int
+    """So many of its messages were for no session; the log of the process has them."""
 
 
 class AgentInfo(Http, frozen=True, kw_only=True):
@@ -118,6 +120,42 @@ class AgentList(Http, frozen=True, kw_only=True):
     """All agents."""
 
     agents: tuple[AgentInfo, ...]
+
+
+class ProcessInfo(Http, frozen=True, kw_only=True):
+    """One process of a tree."""
+
+    pid: int
+    parent_pid: int
+    command: str
+    """As it was started, cut at 200 characters."""
+    state: str
+    """As the system calls it: `R` runs, `S` sleeps, `T` is stopped, `Z` waits to be reaped."""
+    started_at: int
+    memory_bytes: int
+    cpu_ms: int
+
+
+class AgentProcess(Http, frozen=True, kw_only=True):
+    """A process that the daemon runs for an agent, with all that it has started."""
+
+    pid: int
+    purpose: Literal["session", "shared", "other"]
+    """For one session, for several, or to ask an agent for its models or its version."""
+    agent: str | None = None
+    session_ids: tuple[str, ...] = ()
+    started_at: int
+    memory_bytes: int
+    """Of all of its tree, as `cpuMs`."""
+    cpu_ms: int
+    tree: tuple[ProcessInfo, ...]
+    """The process itself first."""
+
+
+class ProcessList(Http, frozen=True, kw_only=True):
+    """What runs now."""
+
+    processes: tuple[AgentProcess, ...]
 
 
 class InstallAgent(Http, frozen=True, kw_only=True):

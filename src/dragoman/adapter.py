@@ -18,13 +18,15 @@ from msgspec import Struct
 
 from dragoman.facts import Block as Block
 from dragoman.facts import Capabilities as Capabilities
+from dragoman.facts import Catalogue as Catalogue
 from dragoman.facts import Drill as Drill
 from dragoman.facts import Feature as Feature
+from dragoman.facts import Launch as Launch
 from dragoman.facts import Noise as Noise
 from dragoman.facts import Package as Package
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Stderr, Usage
-from dragoman.schema.http import ModeInfo, ModelInfo, ModelList
+from dragoman.schema.http import ModeInfo, ModelInfo
 from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
 from dragoman.wire.jsonrpc import Refused, Reply
 
@@ -50,19 +52,6 @@ class Spec(Struct, frozen=True, kw_only=True):
     fork: bool = False
     fresh_id: str = ""
     """A UUID that no other session has, for an agent whose id we may choose."""
-
-
-class Launch(Struct, frozen=True, kw_only=True):
-    """How to start the agent's process."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str] = {}
-    cwd: str
-    wire: Literal["jsonl", "jsonrpc", "jsonrpc-bare"] = "jsonl"
-    """`jsonrpc-bare` leaves out the `jsonrpc` member."""
-    lifetime: Literal["turn", "session", "shared"] = "session"
-    """`shared`: sessions with equal launches share a process, so it names nothing of one of them;
-    its wire is a JSON-RPC."""
 
 
 class Exit(Struct, frozen=True, kw_only=True):
@@ -165,6 +154,9 @@ class AskPermission(Struct, frozen=True, kw_only=True):
     rule: str | None = None
     """What "always" allows; None: the action."""
     edits_files: bool = False
+    files: tuple[str, ...] = ()
+    guarded: bool = False
+    """No mode accepts it, nor where one of the `files` that it edits is outside the directory."""
     loose: bool = False
 
 
@@ -321,8 +313,8 @@ class Converter(Protocol):
     def steers(self) -> bool:
         """Whether a message that is sent now joins the running turn."""
 
-    def opened(self) -> Iterable[Step]:
-        """Greet a process that has just started."""
+    def opened(self, spec: Spec) -> Iterable[Step]:
+        """Greet a process that has just started; `spec` is what is wanted by now."""
 
     def closed(self, exit: Exit) -> Iterable[Step]:
         """The process is gone: forget what belonged to it."""
@@ -341,17 +333,6 @@ EVERYONE = "*"
 
 
 # --- Facts about an agent ---------------------------------------------------------------------
-
-
-class Catalogue(Struct, frozen=True, kw_only=True):
-    """How an agent itself is asked for its models, by a process that does nothing else."""
-
-    launch: Callable[[tuple[str, ...], str], Launch]
-    """From the command and a working directory."""
-    ask: bytes
-    """The line that asks, or several."""
-    read: Callable[[bytes], ModelList | None]
-    """The answer; None: a line about something else. No models: it does not tell. Pure."""
 
 
 class Adapter(Struct, frozen=True, kw_only=True):

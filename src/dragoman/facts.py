@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from dragoman.schema.http import ModelList
+
 Feature = Literal[
     "planMode", "permissions", "questions", "toolCalls", "toolResults", "textMessages", "images",
     "fileAttachments", "sessionLifecycle", "errorEvents", "reasoning", "status", "commandExecution",
@@ -32,15 +34,50 @@ class Package(Struct, frozen=True, kw_only=True):
     """`linux-x64` and the like → the package's name."""
     integrity: Mapping[str, str]
     """`linux-x64` and the like → what npm must report for `version`."""
-    executable: str
-    """Where the executable is, inside the package."""
+    executable: str | Mapping[str, str]
+    """Where the executable is, inside the package: everywhere, or by platform."""
+    suffixes: Mapping[str, str] = {}
+    """Where one package has a version for each platform: `linux-x64` → `-linux-x64`."""
+
+    def program(self, platform: str) -> str:
+        """Where the executable is, inside the package for this platform."""
+        return self.executable if isinstance(self.executable, str) else self.executable[platform]
+
+    def release(self, version: str, platform: str) -> str:
+        """What npm calls a version for this platform."""
+        return version + self.suffixes.get(platform, "")
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """How to start the agent's process."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = {}
+    cwd: str
+    wire: Literal["jsonl", "jsonrpc", "jsonrpc-bare"] = "jsonl"
+    """`jsonrpc-bare` leaves out the `jsonrpc` member."""
+    lifetime: Literal["turn", "session", "shared"] = "session"
+    """`shared`: sessions with equal launches share a process, so it names nothing of one of them;
+    its wire is a JSON-RPC."""
+
+
+class Catalogue(Struct, frozen=True, kw_only=True):
+    """How an agent itself is asked for its models, by a process that does nothing else."""
+
+    launch: Callable[[tuple[str, ...], str], Launch]
+    """From the command and a working directory."""
+    ask: bytes
+    """The line that asks, or several."""
+    read: Callable[[bytes], ModelList | None]
+    """The answer; None: a line about something else. No models: it does not tell. Pure."""
 
 
 class Noise(Struct, frozen=True, kw_only=True):
     """Native messages that leave no event, because they carry nothing that one could show."""
 
     where: Mapping[str, Any]
-    """Path in the message, e.g. `event.type` → the value that it has there."""
+    """Path in the message, e.g. `event.type` → the value that it has there; `say*`: what begins so.
+    """
     why: str
 
 
@@ -53,6 +90,8 @@ class Drill(Struct, frozen=True, kw_only=True):
 
     environ: Callable[[str, str], Mapping[str, str]] | None = None
     """Points the agent at the model at this URL, and at this home; None: it has no model."""
+    files: Callable[[str], Mapping[str, str]] | None = None
+    """What stands in that home for the model at this URL: path in it → text."""
     run: Callable[[str], Block] | None = None
     """Run this shell command."""
     write: Callable[[str, str], Block] | None = None
@@ -61,8 +100,8 @@ class Drill(Struct, frozen=True, kw_only=True):
     """Read the image at this path."""
     ask: Callable[[str, tuple[str, ...]], Block] | None = None
     """Ask the person this, with these options."""
-    delegate: Callable[[str], Block] | None = None
-    """Give this task to a subagent."""
+    delegate: Callable[[str], Block | tuple[Block, ...]] | None = None
+    """Give this task to a subagent, and wait for it where that is a call of its own."""
     mcp: Callable[[str, str, Block], Block] | None = None
     """Call, of this MCP server, this tool with these arguments."""
     plan: Callable[[str, str], tuple[Block, ...]] | None = None

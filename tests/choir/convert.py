@@ -120,7 +120,7 @@ class ChoirConverter:
         self._open = False
         self._early: list[Prompt] = []
 
-    def opened(self) -> Iterator[Step]:
+    def opened(self, spec: Spec) -> Iterator[Step]:
         """Start a thread, or go on with one."""
         if self._thread is None:
             yield Request(method="thread/start", params={}, tag="open")
@@ -214,15 +214,16 @@ class ChoirConverter:
 class SoloConverter(ChoirConverter):
     """The same on a process of one's own, which one greets oneself."""
 
-    def opened(self) -> Iterator[Step]:
+    def opened(self, spec: Spec) -> Iterator[Step]:
         """Say hello first."""
+        self._spec = spec
         yield Request(method="initialize", params={"client": "test"}, tag="hello")
 
     def replied(self, tag: str, reply: Reply) -> Iterator[Step]:
         """Go on where the choir begins."""
         if tag == "hello":
             yield Notify(method="initialized")
-            yield from super().opened()
+            yield from super().opened(self._spec)
         else:
             yield from super().replied(tag, reply)
 

@@ -25,6 +25,7 @@ from dragoman.adapter import (
     Report,
     Resolve,
     Send,
+    Spec,
     StartItem,
     Step,
     Unparsed,
@@ -280,7 +281,7 @@ class Scripted:
     def steers(self) -> bool:
         return False
 
-    def opened(self) -> Iterable[Step]:
+    def opened(self, spec: Spec) -> Iterable[Step]:
         return ()
 
     def closed(self, exit: Exit) -> Iterable[Step]:

@@ -17,6 +17,7 @@ from dragoman.adapter import (
     Resolve,
     Respond,
     Send,
+    Spec,
     Step,
     Unparsed,
 )
@@ -57,7 +58,7 @@ class Scripted:
     def steers(self) -> bool:
         return False
 
-    def opened(self) -> Iterable[Step]:
+    def opened(self, spec: Spec) -> Iterable[Step]:
         return ()
 
     def closed(self, exit: object) -> Iterable[Step]:

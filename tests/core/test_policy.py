@@ -54,6 +54,14 @@ def test_mode_edits_and_rule_decide(mode: PermissionMode, edits: bool, ruled: bo
         assert (answer.message is not None) == (answer.reply == "reject")
 
 
+def test_what_is_guarded_no_mode_accepts_but_a_plan_refuses_it() -> None:
+    ask = AskPermission(key="p", action="edit", edits_files=True, guarded=True)
+    assert decide(ask, "acceptEdits", []) is None
+    refused = decide(ask, "plan", [])
+    assert refused is not None
+    assert refused.reply == "reject"
+
+
 def test_a_rule_is_the_agents_own_or_the_action() -> None:
     assert rule_of(AskPermission(key="p", action="bash")) == "bash"
     assert rule_of(AskPermission(key="p", action="bash", rule="bash(git *)")) == "bash(git *)"

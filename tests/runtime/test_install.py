@@ -108,6 +108,25 @@ def test_npm_is_told_to_run_nothing_and_sees_only_what_it_needs(tmp_path: Path, 
     assert {"HOME", "PATH", "npm_config_foo"} <= set(call["environ"])
 
 
+def test_a_package_may_have_a_version_for_each_platform(tmp_path: Path, npm: Npm) -> None:
+    here = platform_name()
+    package = Package(
+        version=VERSION,
+        names={here: "@birds/parrot"},
+        integrity={here: f"{INTEGRITY}-here"},
+        executable={here: "vendor/here/bin/parrot"},
+        suffixes={here: "-here"},
+    )
+    npm.behave(f"executable, says = 'vendor/here/bin/parrot', {VERSION!r}")
+    adapter: Adapter = msgspec.structs.replace(ADAPTER, package=package)
+    installer = Installer(tmp_path / "agents", npm.environ)
+    path = installer.install(adapter)
+    assert npm.calls()[0]["argv"][-1] == f"@birds/parrot@{VERSION}-here"
+    assert installer.versions(adapter) == [VERSION]
+    assert str(path).endswith("@birds/parrot/vendor/here/bin/parrot")
+    assert runs(path) == VERSION
+
+
 # --- What goes wrong ---
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.adapter import (
     Adapter,
@@ -15,6 +16,7 @@ from dragoman.adapter import (
     Exit,
     Requester,
     Respond,
+    Spec,
     Step,
     Unparsed,
     Update,
@@ -45,12 +47,19 @@ class Interpreter:
     """One session's converter and normalizer, with the policy between them."""
 
     def __init__(
-        self, agent: str, converter: Converter, normalizer: Normalizer, state: SessionState
+        self,
+        agent: str,
+        converter: Converter,
+        normalizer: Normalizer,
+        state: SessionState,
+        is_own: Callable[[Sequence[str]], bool] = lambda files: True,
     ) -> None:
         self._agent = agent
         self._converter = converter
         self._normalizer = normalizer
         self._state = state
+        self._is_own = is_own
+        """Whether files are where the session works; only who sees the disk knows its links."""
 
     def receive(self, message: bytes) -> None:
         """The agent said something; what cannot be decoded is kept, and harms nothing else."""
@@ -114,9 +123,9 @@ class Interpreter:
         """Whether a message that is sent now joins the running turn."""
         return self._converter.steers()
 
-    def opened(self) -> None:
+    def opened(self, spec: Spec) -> None:
         """A process has started."""
-        self._run(self._converter.opened(), None)
+        self._run(self._converter.opened(spec), None)
 
     def closed(self, exit: Exit, *, resumable: bool) -> None:
         """The process is gone, by itself or by us."""
@@ -151,6 +160,8 @@ class Interpreter:
 
     def _decide(self, ask: AskPermission) -> None:
         """Modes and rules answer at once, by the same way as a person."""
+        if ask.files and not ask.guarded:
+            ask = replace(ask, guarded=not self._is_own(ask.files))
         answer = decide(ask, self._state.permission_mode, self._state.rules)
         if answer is not None:
             self._run(self._converter.command(answer), None)

@@ -23,7 +23,7 @@ def decide(
     """Answer by mode or by rule; None: a person decides."""
     if mode == "bypass":
         return _answer(ask, "once", "mode:bypass")
-    if mode == "acceptEdits" and ask.edits_files:
+    if mode == "acceptEdits" and ask.edits_files and not ask.guarded:
         return _answer(ask, "once", "mode:acceptEdits")
     if mode == "plan" and ask.edits_files:
         return _answer(ask, "reject", "mode:plan", "plan mode: nothing is changed")

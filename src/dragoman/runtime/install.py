@@ -105,7 +105,8 @@ class Installer:
 
     def _executable(self, adapter: Adapter, home: Path) -> Path:
         package = self._package(adapter)
-        return home / "node_modules" / package.names[self._platform] / package.executable
+        name, program = package.names[self._platform], package.program(self._platform)
+        return home / "node_modules" / name / program
 
     def _package(self, adapter: Adapter) -> Package:
         if adapter.package is None:
@@ -148,7 +149,7 @@ class Installer:
             report(Progress("resolving"))
             integrity = npm.fetch(
                 package.names[self._platform],
-                version,
+                package.release(version, self._platform),
                 partial,
                 environ=self._environ,
                 mark=self._mark(adapter),
@@ -170,11 +171,11 @@ class Installer:
             )
 
     def _check_version(self, adapter: Adapter, version: str, partial: Path) -> None:
-        path = self._executable(adapter, partial)
-        name = f"{self._package(adapter).names[self._platform]}@{version}"
+        path, package = self._executable(adapter, partial), self._package(adapter)
+        name = f"{package.names[self._platform]}@{package.release(version, self._platform)}"
         if not os.access(path, os.X_OK):
             raise InstallFailed(
-                f"{name} has no executable {self._package(adapter).executable!r}; "
+                f"{name} has no executable {package.program(self._platform)!r}; "
                 "nothing was installed"
             )
         found = Versions(self._mark(adapter), self._stop).read(str(path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from dragoman import errors
@@ -19,6 +20,7 @@ from dragoman.core.restore import restore
 from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.channel import PATIENCE_S, Channel, Own
 from dragoman.runtime.journal import Journal
+from dragoman.runtime.links import is_beneath
 from dragoman.runtime.mailbox import Mailbox
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.spec import spec_of
@@ -70,7 +72,11 @@ class Pump:
         self.normalizer.native_session_id = row.state.native_session_id
         self.normalizer.ended = row.state.ended
         self._interpreter = Interpreter(
-            adapter.id, adapter.converter(spec_of(row, row.state)), self.normalizer, row.state
+            adapter.id,
+            adapter.converter(spec_of(row, row.state)),
+            self.normalizer,
+            row.state,
+            partial(is_beneath, row.directory),
         )
         self.journal = Journal(store, row.session_id, row.state, lambda: self.normalizer.quiet)
 
@@ -225,12 +231,13 @@ class Pump:
         found = await self._agents.ready(self._adapter, self._row.create.agent_version)
         takes_skills = self._adapter.takes_skills
         skills = await self._agents.skills.folders(self._row) if takes_skills else ()
-        launch = self._adapter.launch(spec_of(self._row, self._state, skills), found.command)
+        spec = spec_of(self._row, self._state, skills)
+        launch = self._adapter.launch(spec, found.command)
         self._lifetime = launch.lifetime
         self.process = process = await self._open(launch, found)
         self._proven, self._resumes = False, self._state.confirmed
         log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
-        self._interpreter.opened()
+        self._interpreter.opened(spec)
         await self._carry_out(self._interpreter.take())
 
     async def _open(self, launch: Launch, found: Found) -> Channel:

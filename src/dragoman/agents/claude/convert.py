@@ -348,7 +348,7 @@ class ClaudeConverter:
 
     # --- The process ---
 
-    def opened(self) -> Iterator[Step]:
+    def opened(self, spec: Spec) -> Iterator[Step]:
         """Say nothing: Claude Code needs no greeting."""
         return iter(())
 

@@ -155,7 +155,7 @@ class MockConverter:
         """Say no: it reads its next prompt when it is done with this one."""
         return False
 
-    def opened(self) -> Iterator[Step]:
+    def opened(self, spec: Spec) -> Iterator[Step]:
         """Say nothing: the agent greets first."""
         return iter(())
 

@@ -6,6 +6,7 @@ With `DRAGOMAN_RECORD=1` each scenario is recorded into `tests/agents/<agent>/<s
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import msgspec
 import pytest
 
 from dragoman.adapter import Adapter
+from dragoman.runtime.install import Installer
 from dragoman.testing.conformance import check_lines
 from dragoman.testing.model import ScriptedModel, StepLike
 from tests.agents.tidy import tidy
@@ -27,7 +29,7 @@ RECORD = "DRAGOMAN_RECORD"
 FOLDER = Path(__file__).parent
 
 Environ = Callable[[str, Path], dict[str, str]]
-"""The agent's environment, for the model's URL and a home."""
+"""The agent's environment, for the model's URL and a home, in which it may put something."""
 
 
 class Live(Talk):
@@ -84,18 +86,25 @@ class Bench:
         self._count = 0
 
     def session(self, *steps: StepLike, **create: Any) -> Live:
-        """A session, and the model that its agent talks to."""
+        """A session, and the model that its agent talks to; `environ` replaces the bench's."""
         model = self._stack.enter_context(ScriptedModel(steps))
         return self.another(model, **create)
 
     def another(
-        self, model: ScriptedModel, /, *, folder: Path | None = None, **create: Any
+        self,
+        model: ScriptedModel,
+        /,
+        *,
+        folder: Path | None = None,
+        environ: Environ | None = None,
+        **create: Any,
     ) -> Live:
         """A session beside another one: on its model, and in its folder."""
         self._count += 1
         own = folder or self._folder / str(self._count)
         own.mkdir(exist_ok=True)
-        return Live(self.daemon, model, own, self._agent.id, self._environ, **create)
+        around = environ or self._environ
+        return Live(self.daemon, model, own, self._agent.id, around, **create)
 
 
 @contextmanager
@@ -124,9 +133,8 @@ def _recorded(agent: Adapter, folder: Path, case: str) -> Iterator[Daemon]:
 def executable(agent: Adapter) -> str:
     """The agent's program, as `make agents` has installed it; skips where it is missing."""
     assert agent.package is not None
-    found = sorted(AGENTS.glob(f"{agent.id}/{agent.package.version}/**/{agent.package.executable}"))
-    files = [path for path in found if path.is_file()]
-    program = str(files[0]) if files else shutil.which(agent.command[0])
+    ours = Installer(AGENTS, os.environ).executable(agent, agent.package.version)
+    program = str(ours) if ours else shutil.which(agent.command[0])
     if program is None:
         pytest.skip(f"{agent.name} {agent.package.version} is not installed: run `make agents`")
     return program

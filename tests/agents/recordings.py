@@ -60,22 +60,21 @@ class Case(Struct, frozen=True):
     def play(self, transcript: Transcript | None = None) -> Played:
         """What comes of it, or of what became of it."""
         transcript = self.transcript() if transcript is None else transcript
-        said = _said(self.agent)
-        meta = transcript[0].meta if transcript else Meta()
-        spec = getattr(said, "spec_of", _plain_spec)(self.adapter, meta)
-        return play(self.adapter, transcript, said.command_of, spec)
+        return play(self.adapter, transcript, _said(self.agent).command_of, self._spec(transcript))
 
-
-def _plain_spec(adapter: Adapter, meta: Meta) -> Spec:
-    return spec_of(adapter, meta)
+    def _spec(self, transcript: Transcript) -> Spec:
+        said, meta = _said(self.agent), transcript[0].meta if transcript else Meta()
+        if hasattr(said, "spec_in"):
+            return cast(Spec, said.spec_in(self.adapter, transcript))
+        return cast(Spec, getattr(said, "spec_of", spec_of)(self.adapter, meta))
 
 
 @cache
 def _said(agent: str) -> Any:
     """`said.py` of an agent: `command_of(line)`.
 
-    Where it has them: `spec_of(adapter, meta)`, how the session was created, and
-    `amended(transcript)`, what another driver than ours left out.
+    Where it has them: `spec_of(adapter, meta)` or `spec_in(adapter, transcript)`, how the session
+    was created, and `amended(transcript)`, what another driver than ours left out.
     """
     return importlib.import_module(f"tests.agents.{agent}.said")
 
@@ -127,7 +126,8 @@ def main() -> None:
     write = parser.parse_args().write
     for case in cases():
         played = case.play()
-        sys.stdout.write(f"{case}: {share(case.adapter, played)}\n")
+        aside = f", {len(played.aside)} aside" if played.aside else ""
+        sys.stdout.write(f"{case}: {share(case.adapter, played)}{aside}\n")
         if write and case.golden is not None:
             case.golden.write_bytes(events_of(played))
 

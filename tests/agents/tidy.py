@@ -1,7 +1,7 @@
 """Make the recording of a live scenario fit to commit, beyond what every recording needs.
 
 Paths of this project and of the test's folder go, and what a vendor tells its model in many words
-is cut to its beginning: `prose.txt` beside the recordings lists how such texts begin.
+is cut to its beginning: `prose.txt` beside the recordings, if any, lists how such texts begin.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def tidy(file: Path, folder: Path | None) -> None:
     if folder is not None:
         paths[str(folder)] = "/elsewhere"
     listed = file.parent.parent / "prose.txt"
-    file.write_bytes(_tidied(file.read_bytes(), paths, listed.read_text().splitlines()))
+    prose = listed.read_text().splitlines() if listed.exists() else []
+    file.write_bytes(_tidied(file.read_bytes(), paths, prose))
 
 
 def _tidied(recording: bytes, paths: Mapping[str, str], prose: Sequence[str]) -> bytes:

@@ -17,7 +17,8 @@ from dragoman.errors import InvalidRequest
 from dragoman.schema.events import Event, SessionStarted, TurnStarted
 from dragoman.testing.conform import PROBES, Finding, Report, conform, row
 from dragoman.testing.conform.evidence import Evidence
-from dragoman.testing.transcript import Eof, Line, Meta, Run, load
+from dragoman.testing.conform.stage import furnish, runs_in
+from dragoman.testing.transcript import Eof, Line, Meta, Run, dump, load
 
 ALL: frozenset[Feature] = frozenset(get_args(Feature))
 
@@ -200,6 +201,20 @@ def test_what_an_agent_says_after_it_was_told_to_go_is_not_counted() -> None:
 
 
 # --- The MCP server ---
+
+
+def test_a_home_holds_what_the_drill_puts_there(tmp_path: Path) -> None:
+    drill = Drill(files=lambda url: {".agent/config": f"model = {url}"})
+    furnish(tmp_path, drill, "http://here")
+    assert (tmp_path / ".agent" / "config").read_text() == "model = http://here"
+
+
+def test_a_shared_process_worked_where_it_was_told_to(tmp_path: Path) -> None:
+    told = Line(t=0, dir="in", data=json.dumps({"params": {"cwd": "/work/1"}}).encode())
+    run = Run(meta=Meta(cwd="/"), entries=(told,))
+    (tmp_path / "001.jsonl").write_bytes(dump((run,)))
+    assert runs_in(tmp_path, Path("/work/1")) == [run]
+    assert runs_in(tmp_path, Path("/work")) == []
 
 
 def test_the_mcp_server_shouts() -> None:

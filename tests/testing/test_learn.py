@@ -42,6 +42,16 @@ def test_numbers_are_ids_too() -> None:
     assert names.apply(line(id=1, count=1)) == line(id=7, count=1)
 
 
+def test_ids_alone_may_be_learned() -> None:
+    names = Substitutions()
+    names.learn_ids(
+        {"messageId": "recorded-1", "mode": "recorded-mode", "inner": [{"id": 3}]},
+        {"messageId": "ours-1", "mode": "another-mode", "inner": [{"id": 4}]},
+    )
+    said = line(of="recorded-1", mode="recorded-mode", id=3)
+    assert names.apply(said) == line(of="ours-1", mode="recorded-mode", id=4)
+
+
 def test_short_words_that_are_no_ids_are_not_learned() -> None:
     names = learned(line(type="set", mode="plan"), line(type="set", mode="build"))
     assert names.apply(line(mode="plan")) == line(mode="plan")

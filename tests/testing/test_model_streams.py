@@ -119,6 +119,18 @@ def test_responses_tells_usage_phase_and_raw_reasoning() -> None:
     assert "response.reasoning_text.delta" in kinds(stream)
 
 
+def test_an_item_is_said_as_it_stands_where_there_are_items() -> None:
+    search = {"type": "web_search_call", "status": "completed", "action": {"query": "herons"}}
+    step = {"blocks": [{"item": search}, {"text": "found"}], "times": 3}
+    with ScriptedModel([step]) as model:
+        stream = events(model, "responses")
+        told = [said(model, api) for api in ("messages", "chat")]
+    items = [e["item"] for e in stream if e["type"].startswith("response.output_item.")]
+    assert [item["status"] for item in items[:2]] == ["in_progress", "completed"]
+    assert items[1] == {**search, "id": items[0]["id"]}
+    assert told == ["found", "found"]
+
+
 def test_responses_may_be_incomplete() -> None:
     with ScriptedModel([{"text": "half", "stop_reason": "max_tokens"}]) as model:
         last = events(model, "responses")[-1]

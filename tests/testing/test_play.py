@@ -46,7 +46,7 @@ class Converter:
     def steers(self) -> bool:
         return False
 
-    def opened(self) -> Iterator[Step]:
+    def opened(self, spec: Spec) -> Iterator[Step]:
         self._greetings += 1
         yield Send(encode(type="hi", id=f"our-greeting-{self._greetings}"))
 

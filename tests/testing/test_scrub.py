@@ -40,6 +40,21 @@ def test_the_process_itself_is_scrubbed() -> None:
     assert run.meta.argv == ("/usr/local/bin/agent", "--dir=/workspace")
 
 
+def test_where_sessions_of_a_shared_process_work_is_scrubbed() -> None:
+    lines = [
+        Line(t=0, dir="in", data=json.dumps({"id": 1, "params": {"cwd": folder}}).encode())
+        for folder in ("/srv/one", "/srv/two", "/srv/one")
+    ]
+    said = Line(t=0, dir="out", data=b'{"text":"/srv/one/a or /srv/two or / or "}')
+    run = Run(meta=Meta(argv=("agent",), cwd="/"), entries=(*lines, said))
+    (clean,) = once = scrub((run,), MACHINE)
+    assert [b"/srv" in line.data for line in clean.lines("in")] == [False] * 3
+    (text,) = clean.lines("out")
+    assert json.loads(text.data)["text"] == "/workspace/a or /workspace-2 or / or "
+    assert clean.meta.cwd == "/"
+    assert scrub(once, MACHINE) == once
+
+
 @pytest.mark.parametrize("dir", ["in", "out"])
 @pytest.mark.parametrize(
     ("text", "stable"),

@@ -75,6 +75,10 @@ class Substitutions:
             raise Mismatch(recorded, came, why)
         self._compare("", _json(recorded), _json(came))
 
+    def learn_ids(self, recorded: Any, came: Any) -> None:
+        """Take values as recorded, and as they came: only the ids in them are compared."""
+        self._compare("", recorded, came, ids_only=True)
+
     def learn_argv(self, recorded: Sequence[str], came: Sequence[str]) -> None:
         """Take the flags as recorded, and as they came: those of the same name are compared."""
         flags = _flags(came)
@@ -103,19 +107,19 @@ class Substitutions:
         translated = self._translate("", value)
         return line if translated == value else _encode(translated)
 
-    def _compare(self, key: str, recorded: Any, came: Any) -> None:
+    def _compare(self, key: str, recorded: Any, came: Any, *, ids_only: bool = False) -> None:
         match recorded, came:
             case dict(), dict():
                 for name in recorded.keys() & came.keys():
-                    self._compare(name, recorded[name], came[name])
+                    self._compare(name, recorded[name], came[name], ids_only=ids_only)
             case list(), list():
                 for one, other in zip(recorded, came, strict=False):
-                    self._compare(key, one, other)
+                    self._compare(key, one, other, ids_only=ids_only)
             case (str() | int(), str() | int()) if _ID.search(key) and recorded != came:
                 self._ids[recorded] = came
                 if isinstance(recorded, str) and isinstance(came, str):
                     self.learn_word(recorded, came)
-            case str(), str():
+            case str(), str() if not ids_only:
                 self.learn_word(recorded, came)
             case _:
                 pass

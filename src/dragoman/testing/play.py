@@ -14,15 +14,17 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import Struct
 
-from dragoman.adapter import Adapter, Delivered, Exit, Send, Spec
+from dragoman.adapter import Adapter, Delivered, Exit, Outgoing, Spec
 from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, Prompt
 from dragoman.schema.events import Draft, Event, QuestionRequested, SessionStarted, Stderr
-from dragoman.testing.learn import Substitutions, difference
+from dragoman.testing.counterpart import Counterpart, Heard, Lines, counterpart
+from dragoman.testing.learn import Substitutions
 from dragoman.testing.transcript import Eof, Line, Meta, Run, Signal, Transcript
 from dragoman.testing.vanish import Share, count, is_noise, native_value
+from dragoman.wire.jsonrpc import Asked, Replied, Stray
 
 SESSION_ID = "session"
 FRESH_ID = "00000000-0000-4000-8000-000000000000"
@@ -43,6 +45,8 @@ class Played(Struct, frozen=True, kw_only=True):
     """What our converter sent, and the recording has nothing like it."""
     strays: tuple[bytes, ...]
     """What was recorded towards the agent, and our converter would not have sent."""
+    aside: tuple[bytes, ...] = ()
+    """What a process said that many share, and not to this session."""
 
 
 def spec_of(adapter: Adapter, meta: Meta) -> Spec:
@@ -70,7 +74,7 @@ def play(
 
 class _Player:
     def __init__(self, adapter: Adapter, command_of: CommandOf, spec: Spec) -> None:
-        self._resumes = "resume" in adapter.capabilities.shown
+        self._adapter = adapter
         self._command_of = command_of
         self._spec = spec
         self._counts: Counter[str] = Counter()
@@ -85,10 +89,9 @@ class _Player:
             adapter.id, adapter.converter(spec), self._normalizer, self._state
         )
         self._names = Substitutions()
+        self._sides: list[Counterpart] = [Lines(self._names)]
         self._on_way: dict[str, bytes] = {}
         self._lost: dict[bytes, str] = {}
-        self._sent: list[bytes] = []
-        self._strays: list[bytes] = []
         self._native: list[bytes] = []
         self._heard: dict[int, int] = {}
         self._events: list[Event] = []
@@ -106,9 +109,10 @@ class _Player:
         if self._is_over():
             return
         caused = False
-        self._interpreter.opened()
-        self._take(self._interpreter.take())
-        self._pair()
+        launch = self._adapter.launch(self._spec, self._adapter.command)
+        self._sides.append(counterpart(self._adapter, launch, self._names))
+        self._interpreter.opened(self._spec)
+        self._settle()
         for entry in run.entries:
             match entry:
                 case Line(dir="out", data=data) if data.strip(_BLANK):
@@ -126,47 +130,59 @@ class _Player:
     def _is_over(self) -> bool:
         return self._normalizer.ended
 
+    @property
+    def _side(self) -> Counterpart:
+        return self._sides[-1]
+
     def _receive(self, recorded: bytes) -> None:
-        # A copy, because each line shall be told from another with the same words.
-        line = bytes(bytearray(self._names.apply(recorded)))
+        self._side.hear(recorded)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Take what has come out, and hear what the agent may say now."""
+        self._take(self._interpreter.take())
+        self._side.pair()
+        while self._side.waiting and not self._is_over():
+            self._hear(self._side.waiting.popleft())
+            self._take(self._interpreter.take())
+            self._side.pair()
+
+    def _hear(self, heard: Heard) -> None:
+        match heard:
+            case bytes():
+                self._note(heard)
+                self._interpreter.receive(heard)
+            case Asked(key=key, message=message):
+                self._note(message)
+                self._interpreter.asked(key, message)
+            case Stray(error=error, message=message):
+                self._note(message)
+                self._interpreter.stray(error, message)
+            case Replied(tag=tag, reply=reply, message=answer):
+                self._note(answer or b"")
+                self._interpreter.replied(tag, reply, answer)
+
+    def _note(self, line: bytes) -> None:
         self._heard[id(line)] = len(self._native)
         self._native.append(line)
-        self._interpreter.receive(line)
-        self._take(self._interpreter.take())
-        self._pair()
 
     def _say(self, recorded: bytes) -> None:
-        before = len(self._sent)
-        command = self._fitting(self._command_of(self._names.apply(recorded)))
+        before = len(self._side.sent)
+        line = self._names.apply(recorded)
+        command = self._fitting(self._command_of(line)) if self._side.is_ours(line) else None
         if command is not None:
             if isinstance(command, Prompt):
                 command = self._numbered(command, recorded)
             for outputs in self._interpreter.command(command):
                 self._take(outputs)
-        for sent in [*self._sent[before:], *self._sent[:before]]:
-            if self._learn(recorded, sent):
-                return
-        self._strays.append(recorded)
+        self._side.match(recorded, before)
+        self._settle()
 
     def _numbered(self, prompt: Prompt, recorded: bytes) -> Prompt:
         """A message of our own; one that was lost with its process is sent again as the same."""
         message_id = self._lost.pop(recorded, None) or self._new_id("msg")
         self._on_way[message_id] = recorded
         return msgspec.structs.replace(prompt, message_id=message_id)
-
-    def _learn(self, recorded: bytes, sent: bytes) -> bool:
-        # Another driver may have sent less than our converter does, or more.
-        if difference(recorded, sent, lenient=True) is not None:
-            return False
-        self._names.learn(recorded, sent, lenient=True)
-        self._sent.remove(sent)
-        return True
-
-    def _pair(self) -> None:
-        """What is sent only after the agent spoke may have been recorded before it did."""
-        for recorded in list(self._strays):
-            if any(self._learn(recorded, sent) for sent in self._sent):
-                self._strays.remove(recorded)
 
     def _fitting(self, command: Command | None) -> Command | None:
         """An answer is due as long as somebody waits for it: a rule may have given it before.
@@ -197,14 +213,19 @@ class _Player:
             self._take(self._normalizer.take())
         self._lost |= {recorded: message_id for message_id, recorded in self._on_way.items()}
         self._on_way.clear()
-        resumable = caused or (self._state.confirmed and self._resumes)
+        resumable = caused or (self._state.confirmed and self._resumes())
         self._interpreter.closed(exit, resumable=resumable)
         if caused:
             self._normalizer.interrupted("restart")
         self._take(self._interpreter.take())
 
+    def _resumes(self) -> bool:
+        return "resume" in self._adapter.capabilities.shown
+
     def stop(self) -> None:
         """The recording is over: what is open closes as when the daemon stops."""
+        for side in self._sides if not self._is_over() else ():
+            self._native += side.unclaimed()
         self._normalizer.interrupted("restart")
         self._take(self._interpreter.take())
 
@@ -215,8 +236,8 @@ class _Player:
             if isinstance(output, Draft):
                 self._state.apply(output.body)
                 self._stamp(output)
-            elif isinstance(output, Send):
-                self._sent.append(output.data)
+            elif isinstance(output, Outgoing):
+                self._side.tell(output)
             elif isinstance(output, Delivered):
                 self._on_way.pop(output.message_id, None)
                 self._lost = {r: m for r, m in self._lost.items() if m != output.message_id}
@@ -245,8 +266,9 @@ class _Player:
             events=tuple(self._events),
             native_lines=tuple(self._native),
             causes=tuple(self._causes),
-            unanswered=tuple(self._sent),
-            strays=tuple(self._strays),
+            unanswered=tuple(line for side in self._sides for line in side.sent),
+            strays=tuple(line for side in self._sides for line in side.strays),
+            aside=tuple(line for side in self._sides for line in side.aside),
         )
 
 

@@ -33,7 +33,7 @@ _MIN_SECRET = 8
 _MAX_PASSES = 8
 """What one replacement puts beside another may be found by the next; it soon comes to rest."""
 _TRIVIAL = {
-    "/",
+    "",
     "/root/",
     "/usr",
     "/usr/bin",
@@ -90,7 +90,7 @@ def scrub(
     `prose` names further leaves to cut, by dotted path; `*` stands for any one step.
     """
     machine = machine or Machine()
-    words = _Words(machine, [run.meta for run in transcript])
+    words = _Words(machine, [run.meta for run in transcript], _told_folders(transcript))
     cut = [tuple(each.split(".")) for each in prose]
     for _ in range(_MAX_PASSES):
         before = transcript
@@ -117,19 +117,31 @@ def _scrub_run(run: Run, words: _Words, prose: list[tuple[str, ...]]) -> Run:
     return msgspec.structs.replace(run, meta=meta, entries=entries)
 
 
+def _told_folders(transcript: Transcript) -> list[str]:
+    """Where a process that many share was told to work, in the order of the sessions."""
+    told: dict[str, None] = {}
+    for line in (line for run in transcript for line in run.lines("in")):
+        match _json(line.data)[1]:
+            case {"params": {"cwd": str(folder)}}:
+                told[folder] = None
+    return list(told)
+
+
 # --- Words ---
 
 
 class _Words:
     """Everything that is replaced wherever it stands in a text."""
 
-    def __init__(self, machine: Machine, metas: Iterable[Meta]) -> None:
+    def __init__(self, machine: Machine, metas: Iterable[Meta], folders: Sequence[str]) -> None:
         paths = dict(machine.paths)
         for meta in metas:
             if meta.argv and meta.argv[0].startswith("/"):
                 paths[meta.argv[0]] = f"{BIN}/{meta.argv[0].rpartition('/')[2]}"
             if meta.cwd is not None:
                 paths[meta.cwd] = WORKSPACE
+        for number, folder in enumerate(folders, 1):
+            paths.setdefault(folder, WORKSPACE if number == 1 else f"{WORKSPACE}-{number}")
         self._stable = {
             path.rstrip("/"): stable
             for path, stable in paths.items()

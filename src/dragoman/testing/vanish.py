@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.adapter import Adapter, Noise
+from dragoman.adapter import EVERYONE, Adapter, Noise, Request
+from dragoman.core.advance import keys_of
+from dragoman.testing.transcript import Eof, Line, Run, Signal
 from dragoman.wire.raw import as_json
 
 
@@ -60,6 +62,8 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _is(found: Any, wanted: Any) -> bool:
+    if isinstance(wanted, str) and wanted.endswith("*"):
+        return isinstance(found, str) and found.startswith(wanted[:-1])
     # To Python, True is 1.
     return found is not _ABSENT and type(found) is type(wanted) and bool(found == wanted)
 
@@ -72,6 +76,49 @@ def count(adapter: Adapter, lines: Sequence[bytes], is_shown: Callable[[int], bo
 
 
 # --- For events as the API gives them, with include_raw ---
+
+
+def said_in(adapter: Adapter, run: Run) -> list[bytes]:
+    """What a process said to sessions before it was told to go; after that nobody listens.
+
+    What a shared process says about itself, and in answer to a greeting or a farewell, is not for
+    them.
+    """
+    lines: list[bytes] = []
+    greetings: list[Any] = []
+    begun = adapter.route is None
+    methods = {said.method for said in (*adapter.greeting, *_farewells(adapter))}
+    for entry in run.entries:
+        if isinstance(entry, Eof | Signal):
+            break
+        if not isinstance(entry, Line) or entry.dir == "err":
+            continue
+        id, method = _call(entry.data)
+        if entry.dir == "in":
+            greetings += [id] if method in methods else []
+            begun |= method not in methods
+        elif adapter.route is None or (
+            _is_for_sessions(adapter, entry.data, begun) if method else id not in greetings
+        ):
+            lines.append(entry.data)
+    return lines
+
+
+def _farewells(adapter: Adapter) -> list[Request]:
+    if adapter.farewell is None:
+        return []
+    return [adapter.farewell("", for_good) for for_good in (False, True)]
+
+
+def _is_for_sessions(adapter: Adapter, line: bytes, begun: bool) -> bool:
+    keys = keys_of(adapter, line)
+    return begun if keys == (EVERYONE,) else keys != ()
+
+
+def _call(line: bytes) -> tuple[Any, Any]:
+    """The id and the method of a JSON-RPC message."""
+    value = native_value(line)
+    return (value.get("id"), value.get("method")) if isinstance(value, dict) else (None, None)
 
 
 def vanished_in(

@@ -11,8 +11,8 @@ from dragoman.client import encode_event
 from dragoman.schema.events import AgentUnparsed, Event
 from dragoman.testing.conform.report import Breach, Lost
 from dragoman.testing.conformance import check
-from dragoman.testing.transcript import Eof, Line, Run, Signal, dump
-from dragoman.testing.vanish import Share, share_in, vanished_in
+from dragoman.testing.transcript import Run, dump
+from dragoman.testing.vanish import Share, said_in, share_in, vanished_in
 
 PARSED = "everything_parsed"
 """The rule whose breaches are counted by themselves."""
@@ -45,11 +45,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     def share(self, adapter: Adapter) -> Share:
         """How many native messages are shown, are noise, or are lost."""
-        return share_in(adapter, self._raws(), self._lines())
+        return share_in(adapter, self._raws(), self._lines(adapter))
 
     def vanished(self, adapter: Adapter) -> list[Lost]:
         """The native messages that are lost."""
-        lines = vanished_in(adapter, self._raws(), self._lines())
+        lines = vanished_in(adapter, self._raws(), self._lines(adapter))
         return [Lost(probe=self.probe, line=line.decode(errors="replace")) for line in lines]
 
     def keep(self, folder: Path) -> None:
@@ -67,16 +67,5 @@ class Evidence(Struct, frozen=True, kw_only=True):
     def _raws(self) -> list[dict[str, object]]:
         return [{"raw": event.raw} for event in self._events()]
 
-    def _lines(self) -> list[bytes]:
-        return [line for run in self.runs for line in _heard(run)]
-
-
-def _heard(run: Run) -> list[bytes]:
-    """What a process said before it was told to go; after that nobody listens."""
-    lines = []
-    for entry in run.entries:
-        if isinstance(entry, Eof | Signal):
-            break
-        if isinstance(entry, Line) and entry.dir == "out":
-            lines.append(entry.data)
-    return lines
+    def _lines(self, adapter: Adapter) -> list[bytes]:
+        return [line for run in self.runs for line in said_in(adapter, run)]

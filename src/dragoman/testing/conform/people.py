@@ -37,13 +37,14 @@ def permission_accept(stage: Stage) -> None:
 
 def permission_always(stage: Stage) -> None:
     """What is allowed for the session is not asked for again."""
+    made = stage.workspace / "made"
     talk = stage.open()
-    talk.send(stage.change(stage.workspace / "first"))
+    talk.send(stage.change(made))
     talk.allow(talk.permission(), "always")
     _resolved(talk.rest(), "accept_for_session")
-    second = stage.workspace / "second"
-    talk.turn(stage.change(second))
-    expect(second.exists() or not stage.model, f"{second.name} on disk", "not there")
+    made.unlink(missing_ok=True)
+    talk.turn(stage.change(made))  # to some agents another one would be something else
+    expect(made.exists() or not stage.model, f"{made.name} on disk", "not there")
 
 
 def permission_reject(stage: Stage) -> None:
@@ -75,7 +76,7 @@ def question(stage: Stage) -> None:
     turn = talk.rest()
     answered = [event.data.answers for event in turn if isinstance(event.data, QuestionResolved)]
     expect(len(answered) == 1, "question.resolved with the answers", answered or "none")
-    chosen, heard = asked.options[0], facts.printed(turn) + facts.said(turn)
+    chosen, heard = asked.options[0], facts.printed(turn) + facts.said(turn) + stage.told()
     expect(chosen in heard, f"the answer {chosen!r} to reach the agent", repr(heard))
 
 

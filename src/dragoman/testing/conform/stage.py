@@ -124,6 +124,7 @@ class Stage:
             folder.mkdir(parents=True)
         if self.model is not None:
             self.model.start()
+            furnish(self.home, self.drill, self.model.url)
         return self
 
     def __exit__(
@@ -187,10 +188,13 @@ class Stage:
         """Call a tool, and then say that it is done."""
         if self.model is None:
             return self._cue(name or act, ())
-        call: Callable[..., Block] | None = getattr(self.drill, act)
+        call: Callable[..., Block | tuple[Block, ...]] | None = getattr(self.drill, act)
         if call is None:
             raise Untried(f"the drill has no {act!r}")
-        return self._cue(act, ({"blocks": [call(*given)]}, *between, {"text": DONE}))
+        made = call(*given)
+        first, *others = made if isinstance(made, tuple) else (made,)
+        rest = ({"blocks": [block]} for block in others)
+        return self._cue(act, ({"blocks": [first]}, *between, *rest, {"text": DONE}))
 
     def change(self, path: Path) -> str:
         """Make a file by a command, which a person is asked for."""
@@ -225,13 +229,34 @@ class Stage:
             return ""
         return msgspec.json.encode(self.model.mains[-1].body).decode()
 
+    def told(self) -> str:
+        """The last message of that request, as JSON."""
+        body = {} if self.model is None else self.model.mains[-1].body
+        messages = body.get("messages") or body.get("input") or [""]
+        return msgspec.json.encode(messages[-1]).decode()
+
+
+def furnish(home: Path, drill: Drill, url: str) -> None:
+    """Put into a home what the agent must find there, for the model at this URL."""
+    for name, text in (drill.files(url) if drill.files else {}).items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
 
 def runs_in(tapes: Path, workspace: Path) -> list[Run]:
-    """The processes that were recorded in a workspace. Raise DragomanError."""
+    """The processes that worked in a workspace, as recorded. Raise DragomanError."""
     found = []
     for path in sorted(tapes.iterdir()):
         try:
-            found += [run for run in load(path.read_bytes()) if run.meta.cwd == str(workspace)]
+            found += [run for run in load(path.read_bytes()) if _worked_in(run, workspace)]
         except msgspec.DecodeError as error:
             raise DragomanError(f"the recording {path} cannot be read: {error}") from None
     return found
+
+
+def _worked_in(run: Run, workspace: Path) -> bool:
+    """It was started there or, where several share it, was told to work there."""
+    named = msgspec.json.encode(str(workspace))
+    told = (named in line.data for line in run.lines("in"))
+    return run.meta.cwd == str(workspace) or any(told)

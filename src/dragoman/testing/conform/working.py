@@ -27,7 +27,8 @@ def tool_call(stage: Stage) -> None:
     calls = facts.parts(facts.items(turn, "tool_call"), ToolCall)
     expect(calls, "a tool_call item", "none")
     given = [json.loads(call.arguments) for call in calls]
-    wanted = command in given[0].values() if stage.model else all(given)
+    # It may be run by a shell that is named, too.
+    wanted = any(command in str(each) for each in given[0].values()) if stage.model else all(given)
     expect(wanted, f"a call with the argument {command!r}", given)
     expect(facts.deltas(turn, "arguments"), "arguments that stream", "no delta of them")
 
@@ -48,7 +49,7 @@ def command(stage: Stage) -> None:
     line = "echo heron; exit 3"
     turn = stage.open(permission_mode="bypass").turn(stage.do("run", line))
     commands = [item.command for item in facts.items(turn) if item.command is not UNSET]
-    wanted = commands[:1] == [line] if stage.model else bool(commands)
+    wanted = line in commands[0] if commands and stage.model else bool(commands)
     expect(wanted, f"a call with the command {line!r}", commands or "none")
     codes = [item.exit_code for item in facts.items(turn, "tool_result")]
     wanted = codes == [3] if stage.model else any(code not in (0, UNSET) for code in codes)

@@ -21,7 +21,7 @@ from dragoman.testing.model.beats import (
     sse,
 )
 from dragoman.testing.model.openai import error_body
-from dragoman.testing.model.steps import CustomTool, Gate, Said, Text, Thinking, Tool, Usage
+from dragoman.testing.model.steps import CustomTool, Gate, Item, Said, Text, Thinking, Tool, Usage
 
 FINISH_REASONS = {
     "end_turn": "stop",
@@ -40,6 +40,7 @@ def _stream(reply: Reply) -> Iterator[Beat]:
     for block in reply.step.said():
         if isinstance(block, Gate):
             yield Beat("gate", {"name": block.gate})
+        if isinstance(block, Gate | Item):
             continue
         for kind, delta in _block(block, index, reply):
             yield Beat(kind, _choice(frame, delta))

@@ -24,6 +24,7 @@ from dragoman.testing.model.steps import (
     CustomTool,
     Gate,
     HttpError,
+    Item,
     Said,
     Text,
     Thinking,
@@ -50,6 +51,7 @@ def _stream(reply: Reply) -> Iterator[Beat]:
     for block in reply.step.said():
         if isinstance(block, Gate):
             yield Beat("gate", {"name": block.gate})
+        if isinstance(block, Gate | Item):
             continue
         for kind, event in _block(block, reply):
             yield Beat(kind, {"type": event["type"], "index": index, **event})
@@ -114,7 +116,9 @@ def _call(call: Tool, reply: Reply, given: Any) -> Event:
 
 
 def _whole(reply: Reply) -> Event:
-    content = [_content(block, reply) for block in reply.step.said() if not isinstance(block, Gate)]
+    content = [
+        _content(block, reply) for block in reply.step.said() if not isinstance(block, Gate | Item)
+    ]
     usage = _usage(reply.step.usage)
     return _message(reply, content=content, stop_reason=_stop_reason(reply), usage=usage)
 

@@ -19,7 +19,7 @@ from dragoman.testing.model.beats import (
     sse,
 )
 from dragoman.testing.model.openai import error_body
-from dragoman.testing.model.steps import CustomTool, Gate, Said, Text, Thinking, Tool, Usage
+from dragoman.testing.model.steps import CustomTool, Gate, Item, Said, Text, Thinking, Tool, Usage
 
 INCOMPLETE = {"max_tokens": "max_output_tokens", "refusal": "content_filter"}
 """The script's words, which are the Messages API's, for what leaves a response incomplete."""
@@ -80,7 +80,7 @@ def _finished(base: Event, output: list[Event], reply: Reply) -> Event:
     return done
 
 
-def _item(block: Said, reply: Reply) -> Event:
+def _item(block: Said | Item, reply: Reply) -> Event:
     """The complete item of a block."""
     match block:
         case Thinking(thinking=thinking, raw=raw):
@@ -100,6 +100,8 @@ def _item(block: Said, reply: Reply) -> Event:
         case CustomTool(custom_tool=name, input=text):
             given = {"name": name, "input": joined(text)}
             return _call("custom_tool_call", "ctc", block, reply) | given
+        case Item(item=done):
+            return {**done, "id": reply.ids.take("item", done.get("id"))}
 
 
 def _call(kind: str, prefix: str, call: Tool | CustomTool, reply: Reply) -> Event:
@@ -112,20 +114,22 @@ def _output_text(text: str) -> Event:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _empty(block: Said) -> Event:
+def _empty(block: Said | Item) -> Event:
     """What differs in an item that has only just been added."""
     match block:
-        case Thinking():
-            return {"summary": []}
+        case Thinking(raw=raw):
+            return {"summary": []} | ({} if raw is None else {"content": []})
         case Text():
             return {"status": "in_progress", "content": []}
         case Tool():
             return {"status": "in_progress", "arguments": ""}
         case CustomTool():
             return {"status": "in_progress", "input": ""}
+        case Item():
+            return {"status": "in_progress"}
 
 
-def _parts(block: Said) -> Iterator[Beat]:
+def _parts(block: Said | Item) -> Iterator[Beat]:
     match block:
         case Thinking(thinking=thinking, raw=raw):
             yield from _summary(joined(thinking), pieces(thinking))
@@ -143,6 +147,8 @@ def _parts(block: Said) -> Iterator[Beat]:
             for piece in pieces(text):
                 yield Beat("delta", _of("custom_tool_call_input.delta", delta=piece))
             yield Beat("say", _of("custom_tool_call_input.done", input=joined(text)))
+        case Item():
+            pass
 
 
 def _summary(text: str, cut: tuple[str, ...]) -> Iterator[Beat]:

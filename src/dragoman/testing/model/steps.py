@@ -68,6 +68,13 @@ class CustomTool(Block, frozen=True, kw_only=True, tag="custom_tool"):
     """Responses: where the tool is from. Elsewhere the tool is called `<namespace>__<tool>`."""
 
 
+class Item(Block, frozen=True, kw_only=True, tag="item"):
+    """Anything else in an API's own words, e.g. a web search. Where it has no items, nothing."""
+
+    item: dict[str, Any]
+    """Responses only: an item of the output, as it is when it is done; an id is made for it."""
+
+
 class Gate(Block, frozen=True, kw_only=True, tag="gate"):
     """A pause between two blocks, until the gate is opened."""
 
@@ -76,7 +83,7 @@ class Gate(Block, frozen=True, kw_only=True, tag="gate"):
 
 
 Said = Thinking | Text | Tool | CustomTool
-AnyBlock = Said | Gate
+AnyBlock = Said | Item | Gate
 
 
 class Usage(Part, frozen=True, kw_only=True):

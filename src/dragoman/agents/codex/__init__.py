@@ -1,0 +1,74 @@
+"""Codex: one app server for all sessions of an environment, JSON-RPC over stdio."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from dragoman.adapter import Adapter, Capabilities, Feature, Notify, Request
+from dragoman.agents.codex.catalogue import CATALOGUE
+from dragoman.agents.codex.convert import CodexConverter
+from dragoman.agents.codex.drill import DRILL
+from dragoman.agents.codex.launch import farewell, launch
+from dragoman.agents.codex.lines import route
+from dragoman.agents.codex.noise import NOISE
+from dragoman.agents.codex.package import PACKAGE
+from dragoman.schema.http import ModeInfo, ModelInfo
+
+_FEATURES: frozenset[Feature] = frozenset(get_args(Feature))
+_EFFORT = ("low", "medium", "high", "xhigh")
+
+ADAPTER = Adapter(
+    id="codex",
+    name="Codex",
+    event_prefix="codex",
+    capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
+    command=("codex",),
+    package=PACKAGE,
+    folders=("~/.local/bin",),
+    noise=NOISE,
+    modes=(
+        ModeInfo(id="build", name="Build", description="Works, and asks where it must."),
+        ModeInfo(id="plan", name="Plan", description="Looks, asks and plans; changes nothing."),
+    ),
+    models=(ModelInfo(id="gpt-5.5", name="GPT-5.5", variants=_EFFORT),),
+    default_model="gpt-5.5",
+    catalogue=CATALOGUE,
+    takes_skills=True,
+    credentials=("OPENAI_API_KEY", "CODEX_API_KEY"),
+    drill=DRILL,
+    launch=launch,
+    converter=CodexConverter,
+    greeting=(
+        Request(
+            method="initialize",
+            params={
+                "clientInfo": {"name": "dragoman", "title": "Dragoman", "version": "1"},
+                "capabilities": {"experimentalApi": True},
+            },
+        ),
+        Notify(method="initialized"),
+    ),
+    route=route,
+    farewell=farewell,
+    terms={
+        "session_id": "none",
+        "native_session_id": "thread id",
+        "item_id": "none",
+        "native_item_id": "item id",
+        "session.started": "thread/started",
+        "session.ended": "none",
+        "turn.started": "turn/started",
+        "turn.ended": "turn/completed",
+        "message (user)": "item userMessage with our clientId",
+        "message (assistant)": "item agentMessage, plan, reasoning",
+        "message.delta": "item/agentMessage/delta, item/reasoning/*Delta, item/plan/delta",
+        "tool call": "item commandExecution, fileChange, mcpToolCall, collabAgentToolCall …",
+        "tool result": "item/completed of the same items",
+        "permission.requested": "item/*/requestApproval, mcpServer/elicitation/request",
+        "permission.resolved": "the response; serverRequest/resolved",
+        "question.requested": "item/tool/requestUserInput, mcpServer/elicitation/request",
+        "question.resolved": "the response; serverRequest/resolved",
+        "error": "error without willRetry; turn/completed with status failed",
+    },
+)
+"""Everything the house knows about Codex."""

@@ -1,0 +1,114 @@
+"""How Codex is started, and how what was asked for becomes a thread and its input."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from dragoman.adapter import Launch, Request, Spec
+from dragoman.schema.commands import Attachment, Prompt
+
+
+def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
+    """One app server for each environment; what one session wants goes to its thread."""
+    return Launch(
+        argv=(*command, "app-server"),
+        env=spec.env,
+        cwd="/",
+        wire="jsonrpc-bare",
+        lifetime="shared",
+    )
+
+
+def farewell(thread: str, for_good: bool) -> Request:
+    """The server need not keep the thread in mind; nor, if it is for good, in its lists."""
+    method = "thread/archive" if for_good else "thread/unsubscribe"
+    return Request(method=method, params={"threadId": thread})
+
+
+def thread_params(spec: Spec) -> dict[str, Any]:
+    """What a thread is opened with, beside how it works."""
+    servers = {
+        name: _server(config)
+        for name, config in spec.mcp.items()
+        if config.get("enabled") is not False
+    }
+    params: dict[str, Any] = {"cwd": spec.directory}
+    if servers:
+        params["config"] = {"mcp_servers": servers}
+    return params
+
+
+def skill_roots(spec: Spec) -> dict[str, Any]:
+    """The session's skills: for its thread alone, which remembers them."""
+    if not spec.skills:
+        return {}
+    roots = [
+        {
+            "id": f"dragoman-{number}",
+            "location": {"type": "environment", "environmentId": "local", "path": folder},
+        }
+        for number, folder in enumerate(spec.skills, start=1)
+    ]
+    return {"selectedCapabilityRoots": roots}
+
+
+def _server(config: dict[str, Any]) -> dict[str, Any]:
+    """An MCP server as Codex writes it down."""
+    if config["type"] in ("remote", "http"):
+        told = {
+            "url": config["url"],
+            "http_headers": config.get("headers"),
+            "env_http_headers": config.get("envHeaders"),
+            "bearer_token_env_var": config.get("bearerTokenEnvVar"),
+        }
+    else:
+        command = config["command"]
+        words = [command] if isinstance(command, str) else list(command)
+        told = {
+            "command": words[0],
+            "args": [*words[1:], *(config.get("args") or ())],
+            "env": {**(config.get("environment") or {}), **(config.get("env") or {})},
+        }
+    timeout = config.get("timeoutMs")
+    if timeout is not None:
+        told["startup_timeout_sec"] = told["tool_timeout_sec"] = timeout / 1000
+    return {name: value for name, value in told.items() if value not in (None, {})}
+
+
+def turn_of(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+    """The request that begins a turn; two of Codex's own commands have their own."""
+    command, _, rest = prompt.text.strip().partition(" ")
+    if command == "/compact" and not rest:
+        return "thread/compact/start", {}
+    if command == "/review":
+        words = rest.strip()
+        custom = {"type": "custom", "instructions": words}
+        return "review/start", {"target": custom if words else {"type": "uncommittedChanges"}}
+    return "turn/start", {
+        "input": input_of(prompt),
+        "clientUserMessageId": prompt.message_id,
+    }
+
+
+def input_of(prompt: Prompt) -> list[dict[str, Any]]:
+    """A person's words, with images as such and other files named so that they are read."""
+    parts: list[dict[str, Any]] = []
+    words = [prompt.text] if prompt.text else []
+    for file in prompt.attachments:
+        image = prompt.images.get(file.path)
+        if image is None:
+            words.append(_named(file))
+        else:
+            data = base64.b64encode(image).decode()
+            parts.append({"type": "image", "url": f"data:{file.mime};base64,{data}"})
+    return [*_text("\n\n".join(words)), *parts]
+
+
+def _text(words: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": words}] if words else []
+
+
+def _named(file: Attachment) -> str:
+    named = file.filename and file.filename != file.path.rpartition("/")[2]
+    return f"Attached file: {file.path}" + (f" ({file.filename})" if named else "")

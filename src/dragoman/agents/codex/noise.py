@@ -1,0 +1,47 @@
+"""What Codex says that leaves no event, and why."""
+
+from __future__ import annotations
+
+from dragoman.adapter import Noise
+
+
+def _said(method: str, why: str, **where: str) -> Noise:
+    return Noise(where={"method": method, **where}, why=why)
+
+
+_REPEATED = {"params.item.type": "userMessage"}
+
+NOISE = (
+    _said("turn/started", "the turn begins with the person's message, which follows at once"),
+    Noise(
+        where={"method": "item/completed", **_REPEATED},
+        why="repeats a message that `item/started` has shown",
+    ),
+    Noise(
+        where={"method": "item/started", **_REPEATED},
+        why="a message that had to be shown before it was repeated",
+    ),
+    _said("thread/started", "says what the reply to `thread/start` says"),
+    _said("thread/status/changed", "turns and requests say it"),
+    _said("thread/readState/changed", "whether a person has read it, which Codex cannot know"),
+    _said("thread/goal/cleared", "comes with every resume, also where there was no goal"),
+    _said("thread/goal/updated", "the same goal as before, with what was spent on it"),
+    _said("thread/archived", "we asked for it"),
+    _said("thread/closed", "nobody uses the thread at this server any more"),
+    _said("thread/compacted", "says again what the item `contextCompaction` says"),
+    _said("thread/tokenUsage/updated", "the same counts as before; the turn's end has them"),
+    _said("thread/settings/updated", "nothing that is shown changed"),
+    _said("account/rateLimits/updated", "the same limits as before"),
+    _said("turn/diff/updated", "the same diff as before"),
+    _said("serverRequest/resolved", "an answer of ours has arrived"),
+    _said("item/reasoning/summaryPartAdded", "the next delta says it"),
+    _said("item/fileChange/outputDelta", "what the patch tool prints; the item has the changes"),
+    _said("item/fileChange/patchUpdated", "a patch that is being written; the item has all of it"),
+    _said("item/started", "told again for a request that came before it"),
+    Noise(where={"method": "codex/event/*"}, why="versions up to 0.101 say everything twice"),
+    Noise(where={"result.thread.id": "*"}, why="how the thread works, where it is not new"),
+    Noise(where={"result.turn.id": "*"}, why="a message was heard; its echo shows it"),
+    Noise(where={"result.turnId": "*"}, why="a message joins the turn; its echo shows it"),
+    Noise(where={"result": {}}, why="a request was heard"),
+)
+"""Known noise."""

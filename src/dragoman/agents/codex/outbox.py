@@ -1,0 +1,111 @@
+"""People's messages between us and Codex: before there is a thread, on their way, and held back."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dragoman.schema.commands import Prompt
+
+
+class _Sent(Struct, frozen=True):
+    prompt: Prompt
+    steers: bool
+
+
+class Outbox:
+    """What was said to Codex, and what of it Codex has repeated."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+        """There is a thread."""
+        self.is_opening = False
+        self.steerable = True
+        """The turn that runs takes more; a review does not."""
+        self._early: list[Prompt] = []
+        self._sent: dict[str, _Sent] = {}
+        self._shown: set[str] = set()
+
+    def opening(self) -> None:
+        """A thread was asked for."""
+        self.is_opening = True
+
+    def opened(self) -> None:
+        """The thread is there."""
+        self.is_open, self.is_opening = True, False
+
+    def refused(self) -> list[Prompt]:
+        """There will be no thread; what waited for it."""
+        self.is_opening = False
+        early, self._early = self._early, []
+        return early
+
+    def early(self, prompt: Prompt) -> None:
+        """Keep it until there is a thread, or the turn is over."""
+        self._early.append(prompt)
+
+    def later(self, message_id: str) -> None:
+        """It did not join the turn; where that is over by now, it has one of its own already."""
+        sent = self._sent.get(message_id)
+        if sent is not None and sent.steers:
+            del self._sent[message_id]
+            self._early.append(sent.prompt)
+
+    def next(self) -> Prompt | None:
+        """What may be sent, now that no turn runs."""
+        return self._early.pop(0) if self._early and not self._sent else None
+
+    def joins(self, prompt: Prompt) -> None:
+        """It is on its way into a running turn."""
+        self._sent[prompt.message_id] = _Sent(prompt, steers=True)
+
+    def starts(self, prompt: Prompt, *, plain: bool) -> None:
+        """It is on its way; `plain`: the model hears it, and Codex repeats it."""
+        self._sent[prompt.message_id] = _Sent(prompt, steers=False)
+        self.steerable = plain
+
+    @property
+    def expects_echo(self) -> bool:
+        """Codex is about to repeat what begins the turn."""
+        return self.steerable and any(not sent.steers for sent in self._sent.values())
+
+    def unheard(self) -> str | None:
+        """What began the turn, and has to be shown before Codex repeats it, if it ever does."""
+        message_id = self.echoed(None)
+        if message_id is not None:
+            self._shown.add(message_id)
+        return message_id
+
+    def is_shown(self, message_id: str | None) -> bool:
+        """Whether a message that Codex repeats was shown before."""
+        return message_id in self._shown
+
+    def echoed(self, message_id: str | None) -> str | None:
+        """Codex repeats a message; without an id it is the one that began the turn, if any."""
+        if message_id is None:
+            starts = (each for each, sent in self._sent.items() if not sent.steers)
+            message_id = next(starts, None)
+        return message_id if self._sent.pop(message_id or "", None) else None
+
+    def heard(self, message_id: str) -> None:
+        """Nothing more will come of it."""
+        self._sent.pop(message_id, None)
+
+    def turn_over(self) -> None:
+        """What was to join the turn, and did not, gets one of its own."""
+        self._early += [sent.prompt for sent in self._sent.values()]
+        self._sent.clear()
+        self._shown.clear()
+        self.steerable = True
+
+    def closed(self) -> None:
+        """Codex has put the thread away; the next message opens it again."""
+        if not self._sent:
+            self.is_open = False
+
+    def forget(self) -> None:
+        """The thread is gone; who gave us messages has them still."""
+        self.is_open = self.is_opening = False
+        self._early.clear()
+        self._sent.clear()
+        self._shown.clear()
+        self.steerable = True

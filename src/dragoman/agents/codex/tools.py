@@ -1,0 +1,264 @@
+"""Tools of Codex, as items: what was called with what, and what it gave back."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import Blob, CompleteItem, Content, ItemFields, StartItem, Step, whole
+from dragoman.agents.codex import items
+from dragoman.agents.codex.patches import refs_of
+from dragoman.agents.codex.threads import Owner
+from dragoman.schema.items import (
+    ContentPart,
+    FileRef,
+    Image,
+    ItemStatus,
+    Json,
+    Status,
+    ToolCall,
+    ToolResult,
+)
+
+_LATE = items.WebSearch | items.ImageGeneration
+"""What these are called with is known at their end only."""
+_REJECTED = items.Said(message="user rejected MCP tool call")
+"""To Codex a call that was refused has failed."""
+_MIMES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif",
+          "webp": "image/webp"}  # fmt: skip
+
+
+def returned(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
+    """What a tool gave back; `begun`: some of it was there before."""
+    key = owner.key(tool.id)
+    if isinstance(tool, _LATE):
+        yield CompleteItem(key=key, content=(_call(tool),))
+    if not begun:
+        yield result(tool, owner)
+    output, more = _given(tool)
+    status: ItemStatus = "failed" if _failed(tool) else "completed"
+    yield CompleteItem(
+        key=f"{key}:result",
+        content=(ToolResult(call_id=tool.id, output=output), *more),
+        status=status,
+        fields=_end_fields(tool),
+    )
+
+
+def failed(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
+    """A tool that will give nothing back any more."""
+    key = owner.key(tool.id)
+    if isinstance(tool, _LATE):
+        yield CompleteItem(key=key, content=(_call(tool),))
+    if not begun:
+        yield result(tool, owner)
+    yield CompleteItem(key=f"{key}:result", status="failed", fields={"reason": "interrupted"})
+
+
+def left(tool: items.CommandExecution, owner: Owner, *, begun: bool) -> Iterator[Step]:
+    """A command that runs on after its turn."""
+    if not begun:
+        yield result(tool, owner)
+    yield CompleteItem(key=f"{owner.key(tool.id)}:result", fields={"reason": "runs on"})
+
+
+def printed_later(tool: items.CommandExecution, text: str, owner: Owner) -> Iterable[Step]:
+    """What a command prints after its turn; its result is complete by then."""
+    return whole(_later(tool, owner, Status(label="command.output", detail=text)))
+
+
+def ended_later(tool: items.CommandExecution, owner: Owner) -> Iterable[Step]:
+    """A command ends after its turn, with all that it ever printed."""
+    label = "command.failed" if _failed(tool) else "command.completed"
+    about = {
+        "command": tool.command,
+        "exit_code": tool.exit_code,
+        "output": tool.aggregated_output,
+        "duration_ms": tool.duration_ms,
+    }
+    parts = (Status(label=label, detail=tool.command), Json(json=about))
+    return whole(_later(tool, owner, *parts))
+
+
+def _later(tool: items.Tool, owner: Owner, *parts: ContentPart) -> StartItem:
+    key = owner.key(tool.id)
+    item = owner.item(
+        key=f"{key}:later", kind="status", role="system", native_id=tool.id, content=parts
+    )
+    return msgspec.structs.replace(item, parent=key)
+
+
+def called(tool: items.Tool, owner: Owner) -> Iterator[Step]:
+    """A call; its arguments are whole at once, but for those that come with the result."""
+    key = owner.key(tool.id)
+    yield owner.item(
+        key=key,
+        kind="tool_call",
+        role="assistant",
+        native_id=tool.id,
+        content=(_call(tool),),
+        fields=_fields(tool),
+    )
+    if not isinstance(tool, _LATE):
+        yield CompleteItem(key=key, content=(_call(tool),))
+
+
+def _call(tool: items.Tool) -> ToolCall:
+    name, arguments = _named(tool)
+    text = msgspec.json.encode(arguments).decode()
+    return ToolCall(name=name, arguments=text, call_id=tool.id)
+
+
+def _named(tool: items.Tool) -> tuple[str, Any]:
+    """A tool's name, and what it was called with."""
+    match tool:
+        case items.CommandExecution():
+            return "commandExecution", {"command": tool.command, "cwd": tool.cwd}
+        case items.FileChange():
+            return "fileChange", {"changes": msgspec.to_builtins(tool.changes)}
+        case items.McpToolCall():
+            return f"mcp__{tool.server}__{tool.tool}", tool.arguments
+        case items.DynamicToolCall():
+            return "__".join(filter(None, (tool.namespace, tool.tool))), tool.arguments
+        case items.CollabAgentToolCall():
+            about = {
+                "prompt": tool.prompt,
+                "model": tool.model,
+                "reasoningEffort": tool.reasoning_effort,
+                "receiverThreadIds": list(tool.receiver_thread_ids) or None,
+            }
+            return tool.tool, {name: value for name, value in about.items() if value is not None}
+        case items.WebSearch():
+            return "webSearch", {"query": tool.query, "action": tool.action}
+        case items.ImageView():
+            return "imageView", {"path": tool.path}
+        case items.ImageGeneration():
+            return "imageGeneration", {"prompt": tool.revised_prompt}
+        case _:
+            return "unknown", None
+
+
+def _fields(tool: items.Tool) -> ItemFields:
+    match tool:
+        case items.CommandExecution():
+            return {"command": tool.command, **({"cwd": tool.cwd} if tool.cwd else {})}
+        case items.McpToolCall():
+            return {"server": tool.server}
+        case _:
+            return {}
+
+
+def result(tool: items.Tool, owner: Owner) -> StartItem:
+    return owner.item(
+        key=f"{owner.key(tool.id)}:result",
+        kind="tool_result",
+        role="tool",
+        native_id=tool.id,
+        content=(ToolResult(call_id=tool.id, output=""),),
+        fields=_fields(tool),
+    )
+
+
+def _failed(tool: items.Tool) -> bool:
+    match tool:
+        case items.DynamicToolCall(success=False):
+            return True
+        case items.ImageGeneration(failure=failure) if failure is not None:
+            return True
+        case _:
+            return _status(tool) in ("failed", "declined", "interrupted")
+
+
+def _status(tool: items.Tool) -> str:
+    return str(getattr(tool, "status", "completed"))
+
+
+def _end_fields(tool: items.Tool) -> ItemFields:
+    fields = _fields(tool)
+    if _status(tool) in ("declined", "interrupted"):
+        fields["reason"] = _status(tool)
+    if isinstance(tool, items.McpToolCall) and tool.error == _REJECTED:
+        fields["reason"] = "declined"
+    if isinstance(tool, items.CommandExecution) and tool.exit_code is not None:
+        fields["exit_code"] = tool.exit_code
+    duration = getattr(tool, "duration_ms", None)
+    if duration is not None:
+        fields["duration_ms"] = duration
+    return fields
+
+
+def _given(tool: items.Tool) -> tuple[str, Content]:
+    """What a tool gave back: text, and whatever else."""
+    match tool:
+        case items.CommandExecution():
+            return tool.aggregated_output or "", ()
+        case items.FileChange():
+            return "", refs_of(tool.changes) if tool.status == "completed" else ()
+        case items.McpToolCall(error=items.Said(message=message)):
+            return message, ()
+        case items.McpToolCall(result=result):
+            return _mixed(result.content, result.structured_content) if result else ("", ())
+        case items.DynamicToolCall():
+            return _mixed(tool.content_items or (), None)
+        case items.CollabAgentToolCall():
+            return _words_of(tool), (Json(json=tool.agents_states),) if tool.agents_states else ()
+        case items.WebSearch():
+            return "", (Json(json=tool.results),) if tool.results else ()
+        case items.ImageView():
+            return "", (FileRef(path=tool.path, action="read"), _image(tool.path))
+        case items.ImageGeneration():
+            return "", _picture(tool)
+        case _:
+            return "", ()
+
+
+def _words_of(tool: items.CollabAgentToolCall) -> str:
+    """What the subagents said last."""
+    said = (state.get("message") for state in tool.agents_states.values()
+            if isinstance(state, dict))  # fmt: skip
+    return "\n".join(message for message in said if isinstance(message, str))
+
+
+def _mixed(parts: tuple[Any, ...], structured: Any) -> tuple[str, Content]:
+    """Texts are the output; images are stored; the rest is kept as it is."""
+    words: list[str] = []
+    more: list[Any] = []
+    for part in parts:
+        match part:
+            case {"type": "text" | "inputText", "text": str(text)}:
+                words.append(text)
+            case {"type": "image", "data": str(data)}:
+                more.append(_blob(data, part.get("mimeType")) or Json(json=part))
+            case {"type": "inputImage", "imageUrl": str(url)} if url.startswith("data:"):
+                mime, _, data = url.removeprefix("data:").partition(";base64,")
+                more.append(_blob(data, mime) or Json(json=part))
+            case _:
+                more.append(Json(json=part))
+    if structured is not None:
+        more.append(Json(json=structured))
+    return "\n".join(words), tuple(more)
+
+
+def _picture(tool: items.ImageGeneration) -> Content:
+    blob = _blob(tool.result, "image/png") if tool.result else None
+    if blob is not None:
+        return (blob,)
+    if tool.saved_path is not None:
+        return (_image(tool.saved_path),)
+    return (Json(json=tool.failure),) if tool.failure is not None else ()
+
+
+def _image(path: str) -> Image:
+    """An image that Codex tells the place of, and not the bytes."""
+    return Image(path=path, mime=_MIMES.get(path.rpartition(".")[2].lower()))
+
+
+def _blob(data: str, mime: Any) -> Blob | None:
+    try:
+        return Blob(data=base64.b64decode(data), mime=mime if isinstance(mime, str) else None)
+    except binascii.Error:
+        return None

@@ -1,0 +1,71 @@
+"""What turns use. Codex counts on through a thread, over resumes and forks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.agents.codex import native
+from dragoman.schema.events import Context, Usage
+
+_COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
+           "reasoning_output_tokens")  # fmt: skip
+
+
+class Meter:
+    """The totals of the session's threads, and what of them was before the turn."""
+
+    def __init__(self) -> None:
+        self._totals: dict[str, native.Tokens] = {}
+        self._before: dict[str, native.Tokens] = {}
+
+    def hear(self, thread: str, usage: native.TokenUsage, *, is_new: bool) -> None:
+        """A thread has used so much; what a subagent uses between turns is the next one's."""
+        if not is_new:
+            self._before[thread] = usage.total
+        elif thread not in self._before:
+            # A fork begins with what its origin has used.
+            self._before[thread] = _less(usage.total, usage.last)
+        self._totals[thread] = usage.total
+
+    def usage(self) -> Usage | None:
+        """The turn's own share; the next turn begins here."""
+        own = [_less(total, self._before[name]) for name, total in self._totals.items()]
+        self._before = dict(self._totals)
+        used = {name: sum(getattr(each, name) for each in own) for name in _COUNTS}
+        if not any(used.values()):
+            return None
+        cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
+        return Usage(
+            input_tokens=max(0, used["input_tokens"] - cached - written),
+            cached_input_tokens=cached,
+            cache_write_tokens=written,
+            output_tokens=used["output_tokens"],
+            reasoning_tokens=used["reasoning_output_tokens"],
+        )
+
+
+class Limits:
+    """The account's limits, of which Codex tells now this and now that, and most of it again."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, dict[str, Any]] = {}
+
+    def hear(self, limits: dict[str, Any]) -> dict[str, Any] | None:
+        """All that is known of a limit, if that changed."""
+        name = limits.get("limitId")
+        known = self._known.get(name, {"limitId": name})
+        now = {**known, **{key: value for key, value in limits.items() if value is not None}}
+        self._known[name] = now
+        return now if now != known else None
+
+
+def context_of(usage: native.TokenUsage) -> Context | None:
+    """How full the window is: what the last request read and wrote."""
+    if usage.model_context_window is None:
+        return None
+    return Context(used=usage.last.total_tokens, window=usage.model_context_window)
+
+
+def _less(now: native.Tokens, before: native.Tokens) -> native.Tokens:
+    counts = {name: max(0, getattr(now, name) - getattr(before, name)) for name in _COUNTS}
+    return native.Tokens(**counts)

@@ -1,0 +1,265 @@
+"""What the real Codex asks leave for, and what it hears."""
+
+from __future__ import annotations
+
+from tests.agents.claude.live.heard import called, output, results
+from tests.agents.codex.live.heard import asked_for, rules, told
+from tests.agents.codex.live.scripts import (
+    added,
+    calls,
+    configured,
+    escalated,
+    patch,
+    run,
+    tool,
+    updated,
+)
+from tests.agents.codex.live.watch import kill
+from tests.agents.live import Bench, Live
+from tests.testing.story import items, of_type, outcome, parts, said, text
+
+
+def shell(command: str) -> str:
+    """A command as Codex runs it."""
+    return f"/bin/bash -lc '{command}'"
+
+
+def allow(live: Live, reply: str, times: int = 1) -> None:
+    """Answer the next requests alike."""
+    for _ in range(times):
+        live.reply(live.until("permission.requested"), reply)
+
+
+def names(live: Live) -> list[str]:
+    """What is in the workspace."""
+    return sorted(path.name for path in live.workspace.iterdir())
+
+
+def test_a_command_is_allowed_once(codex: Bench) -> None:
+    live = codex.session(calls(run("touch made")), calls(run("touch made")), "Done.")
+    live.send("Make it")
+    asked = live.until("permission.requested")
+    about = asked["data"]["metadata"]
+    assert asked["data"]["action"] == "commandExecution"
+    assert (about["command"], about["cwd"]) == (shell("touch made"), str(live.workspace))
+    assert about["input"] == {"command": shell("touch made"), "cwd": str(live.workspace)}
+    (call,) = items(live.events(), "tool_call")
+    assert about["item_id"] == call["item_id"]
+    assert about["call_id"] == parts(call, "tool_call")[0]["call_id"]
+    assert live.info["status"] == "waiting"
+    assert names(live) == []
+    live.reply(asked, "once")
+    allow(live, "once")
+    live.until("turn.ended")
+    events = live.conforms()
+    assert names(live) == ["made"]
+    assert [each["status"] for each in of_type(events, "permission.resolved")] == ["accept"] * 2
+    assert [given["exit_code"] for given in results(events)] == [0, 0]
+
+
+def test_always_allows_the_same_command_and_no_other(codex: Bench) -> None:
+    live = codex.session(
+        *(calls(run(command)) for command in ("touch a", "touch a", "touch b")), "Done."
+    )
+    live.send("Make them")
+    allow(live, "always")
+    allow(live, "reject")
+    live.until("turn.ended")
+    events = live.conforms()
+    asked = of_type(events, "permission.requested")
+    assert [each["metadata"]["command"] for each in asked] == [shell("touch a"), shell("touch b")]
+    assert asked[0]["metadata"]["rule"] == f"command({shell('touch a')})"
+    assert of_type(events, "permission.resolved")[0]["status"] == "accept_for_session"
+    assert [given["status"] for given in results(events)] == ["completed", "completed", "failed"]
+    assert names(live) == ["a"]
+
+
+def test_always_still_holds_for_the_next_server(codex: Bench) -> None:
+    live = codex.session(
+        calls(run("touch a")),
+        "Done.",
+        calls(run("touch a")),
+        calls(run("touch a", workdir="/")),
+        calls(escalated("touch a", "Outside, please.")),
+        "Again.",
+    )
+    live.send("Make it")
+    allow(live, "always")
+    live.until("turn.ended")
+    kill(live)
+    live.send("Make it again, here and there")
+    live.until("permission.resolved")
+    allow(live, "reject", times=2)
+    live.until("turn.ended")
+    events = live.conforms()
+    assert rules(events) == [None, f"always:command({shell('touch a')})", None, None]
+    here, there, beyond = asked_for(events)
+    assert (here["metadata"]["cwd"], there["metadata"]["cwd"]) == (str(live.workspace), "/")
+    assert beyond["metadata"]["agent_reason"] == "Outside, please."
+    assert said(events) == ["Done.", "Again."]
+
+
+def test_a_command_is_refused_and_the_turn_goes_on(codex: Bench) -> None:
+    live = codex.session(calls(run("touch made")), "Then not.")
+    live.send("Make it")
+    allow(live, "reject")
+    live.until("turn.ended")
+    events = live.conforms()
+    (given,) = results(events)
+    assert (given["status"], given["reason"], output(given)) == ("failed", "declined", "")
+    assert "exit_code" not in given
+    assert "rejected" in told(live)
+    assert (said(events), outcome(events)) == (["Then not."], "completed")
+    assert names(live) == []
+
+
+def test_the_model_hears_why_it_was_refused(codex: Bench) -> None:
+    live = codex.session(calls(run("touch made")), "Then mkdir.", "Unasked.")
+    live.send("Make it")
+    asked = live.until("permission.requested")
+    live.reply(asked, "reject", message="Use mkdir, please.")
+    live.until("turn.ended")
+    # With what became of the command, and not after another answer.
+    assert len(live.model.mains) == 2
+    assert "Use mkdir, please." in told(live)
+    events = live.conforms()
+    assert of_type(events, "permission.resolved")[0]["metadata"]["message"] == "Use mkdir, please."
+    assert [text(item) for item in items(events, "system")] == ["Use mkdir, please."]
+    assert [text(item) for item in items(events, "message", "user")] == ["Make it"]
+    assert said(events) == ["Then mkdir."]
+
+
+def test_two_requests_are_answered_in_any_order(codex: Bench) -> None:
+    live = codex.session(calls(run("echo one"), run("echo two")), "Done.")
+    live.send("Run both")
+    first = live.until("permission.requested")
+    if len(of_type(live.events(), "permission.requested")) == 1:
+        live.reply(first, "reject")
+        live.reply(live.until("permission.requested"), "once")
+    else:
+        live.reply(live.until("permission.requested"), "once")
+        live.reply(first, "reject")
+    live.until("turn.ended")
+    events = live.conforms()
+    by_command = {given["command"]: given["status"] for given in results(events)}
+    refused = first["data"]["metadata"]["command"]
+    assert by_command.pop(refused) == "failed"
+    assert list(by_command.values()) == ["completed"]
+
+
+def test_a_patch_is_allowed_once_and_always(codex: Bench) -> None:
+    live = codex.session(
+        calls(patch(added("a.txt", "1"))),
+        calls(patch(updated("a.txt", "-1", "+2"))),
+        calls(patch(updated("a.txt", "-2", "+3"))),
+        calls(patch(added("b.txt", "1"))),
+        "Done.",
+    )
+    live.send("Write them")
+    allow(live, "once")
+    allow(live, "always")
+    allow(live, "reject")
+    live.until("turn.ended")
+    events = live.conforms()
+    path = str(live.workspace / "a.txt")
+    asked = of_type(events, "permission.requested")
+    assert [each["metadata"]["rule"] for each in asked[:2]] == [f"fileChange({path})"] * 2
+    assert asked[2]["metadata"]["paths"] == [str(live.workspace / "b.txt")]
+    assert len(asked) == 3
+    assert (live.workspace / "a.txt").read_text() == "3\n"
+    assert names(live) == ["a.txt"]
+
+
+def test_edits_are_accepted_and_commands_are_not(codex: Bench) -> None:
+    live = codex.session(
+        calls(patch(added("a.txt", "1"))), calls(run("touch b")), "Done.",
+        permissionMode="acceptEdits",
+    )  # fmt: skip
+    live.send("Write it")
+    live.until("permission.resolved")
+    allow(live, "reject")
+    live.until("turn.ended")
+    events = live.conforms()
+    assert rules(events) == ["mode:acceptEdits", None]
+    assert names(live) == ["a.txt"]
+
+
+def test_edits_are_accepted_only_where_links_lead_into_the_workspace(codex: Bench) -> None:
+    live = codex.session(permissionMode="acceptEdits")
+    inside, outside = live.workspace / "own", live.folder / "elsewhere"
+    for folder in (inside, outside):
+        folder.mkdir()
+    (live.workspace / "in").symlink_to(inside)
+    (live.workspace / "out").symlink_to(outside)
+    live.model.add(
+        calls(patch(added("in/a.txt", "1"))), calls(patch(added("out/b.txt", "1"))), "Done."
+    )
+    live.send("Write both")
+    live.until("permission.resolved")
+    allow(live, "reject")
+    live.until("turn.ended")
+    assert rules(live.conforms()) == ["mode:acceptEdits", None]
+    assert (inside / "a.txt").exists()
+    assert not (outside / "b.txt").exists()
+
+
+def test_a_patch_outside_is_refused_while_planning(codex: Bench) -> None:
+    live = codex.session(permissionMode="plan")
+    path = live.folder / "out.txt"
+    live.model.add(calls(patch(added(str(path), "1"))), "I only plan.")
+    assert rules(live.turn("Write it")) == ["mode:plan"]
+    assert not path.exists()
+    live.conforms()
+
+
+def test_bypass_asks_for_nothing(codex: Bench) -> None:
+    live = codex.session(permissionMode="bypass")
+    path = live.folder / "out.txt"
+    live.model.add(
+        calls(patch(added(str(path), "1"))), calls(run(f"rm {path}; touch made")), "Done."
+    )
+    events = live.turn("Do what you want")
+    assert not of_type(events, "permission.requested")
+    assert [given["status"] for given in results(events)] == ["completed", "completed"]
+    assert (path.exists(), names(live)) == (False, ["made"])
+    live.conforms()
+
+
+def test_nothing_is_changed_while_planning(codex: Bench) -> None:
+    live = codex.session(
+        calls(patch(added("a.txt", "1"))), calls(run("touch b; echo tried")), "I only plan.",
+        permissionMode="plan",
+    )  # fmt: skip
+    events = live.turn("Write it")
+    assert rules(events) == ["mode:plan"]
+    (refused,) = called(events, "fileChange")
+    given = next(item for item in results(events) if item["native_item_id"] ==
+                 refused["native_item_id"])  # fmt: skip
+    assert (given["status"], given["reason"]) == ("failed", "declined")
+    assert "plan mode: nothing is changed" in [text(item) for item in items(events, "system")]
+    assert names(live) == []
+    assert said(events) == ["I only plan."]
+    live.conforms()
+
+
+def test_more_permissions_are_asked_for(codex: Bench) -> None:
+    wish = {"network": {"enabled": True}, "file_system": {"write": ["/opt/dragons"]}}
+    step = calls(tool("request_permissions", permissions=wish, reason="To look it up."))
+    live = codex.session(
+        step, step, "Done.", environ=configured({"features.request_permissions_tool": True})
+    )
+    live.send("Look it up")
+    asked = live.until("permission.requested")
+    about = asked["data"]["metadata"]
+    assert (asked["data"]["action"], about["agent_reason"]) == ("permissions", "To look it up.")
+    assert about["permissions"]["network"] == {"enabled": True}
+    assert about["permissions"]["fileSystem"]["write"] == ["/opt/dragons"]
+    live.reply(asked, "reject")
+    asked = live.until("permission.requested")
+    refused = live.model.mains[-1].body["input"][-1]["output"]
+    assert "dragons" not in refused
+    live.reply(asked, "once")
+    live.until("turn.ended")
+    assert '\\"write\\":[\\"/opt/dragons\\"]' in told(live)
+    assert '\\"scope\\":\\"turn\\"' in told(live)
+    live.conforms()

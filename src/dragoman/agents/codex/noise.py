@@ -42,6 +42,11 @@ NOISE = (
     Noise(where={"result.thread.id": "*"}, why="how the thread works, where it is not new"),
     Noise(where={"result.turn.id": "*"}, why="a message was heard; its echo shows it"),
     Noise(where={"result.turnId": "*"}, why="a message joins the turn; its echo shows it"),
+    Noise(
+        where={"error.message": "expected active turn id*"},
+        why="an interrupt of a turn that goes on under another id; it is sent again for that",
+    ),
+    Noise(where={"error.message": "no active turn*"}, why="the turn was over by then"),
     Noise(where={"result": {}}, why="a request was heard"),
 )
 """Known noise."""

@@ -35,6 +35,7 @@ class Work:
         self._messages: dict[str, str] = {}
         """Messages that are being said, and in which thread."""
         self._started: set[str] = set()
+        self._done: set[str] = set()
         self._parts: dict[str, int] = {}
         self._left: dict[str, items.CommandExecution] = {}
         """Commands that run on after their turn."""
@@ -50,7 +51,8 @@ class Work:
         for known in (self.tools, self._messages, self._parts):
             for key in [key for key in known if key.startswith(begin)]:
                 del known[key]
-        self._started = {key for key in self._started if not key.startswith(begin)}
+        for seen in (self._started, self._done):
+            seen -= {key for key in seen if key.startswith(begin)}
 
     def cut(self, owner: Owner) -> Iterator[Step]:
         """Somebody said something in between: a message that was being said ends here."""
@@ -110,6 +112,7 @@ class Work:
             return
         yield from self.started(item, owner)
         self._started.discard(key)
+        self._done.add(key)
         match item:
             case items.AgentMessage() | items.Plan():
                 self._messages.pop(key, None)
@@ -151,6 +154,8 @@ class Work:
             case native.OutputDelta():
                 yield from self._output(told, owner)
             case _:
+                if key not in self._started and key not in self._done:
+                    yield from self.started(items.AgentMessage(id=told.item_id), owner)
                 yield Delta(key, told.delta)
 
     def _think(self, told: native.Piece, owner: Owner) -> Iterator[Step]:

@@ -98,7 +98,8 @@ def servers(live: Live) -> list[int]:
             words = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if mark in environ and b"app-server" in words and lives(int(entry.name)):
+        agent = b"app-server" in words and b"record" not in words
+        if mark in environ and agent and lives(int(entry.name)):
             found.append(int(entry.name))
     return found
 

@@ -86,8 +86,6 @@ class Singer:
             self._write(id=key, error={"code": -32600, "message": "no second hello, please"})
             return
         self._greeted = True
-        if rumour := os.environ.get("CHOIR_RUMOUR"):
-            self._tell("hall/rumour", itemId="first", text=rumour)
         self._write(id=key, result={"name": "choir"})
 
     def _start(self, key: Any) -> None:

@@ -128,13 +128,6 @@ def test_what_is_for_everybody_is_heard_by_everybody(daemon: ChoirDaemon) -> Non
     assert [rumours(talk) for talk in talks] == [["the tenor is ill"]] * 3
 
 
-def test_what_was_for_everybody_before_anybody_came_is_for_the_first(daemon: ChoirDaemon) -> None:
-    first, second = (singer(daemon, env={"CHOIR_RUMOUR": "the hall is cold"}) for _ in range(2))
-    first.turn("say la")
-    second.turn("say la")
-    assert (rumours(first), rumours(second)) == (["the hall is cold"], [])
-
-
 def told(tmp_path: Path, method: str) -> list[str]:
     """The threads that the agent was told this of."""
     lines = map(json.loads, heard(tmp_path).splitlines())

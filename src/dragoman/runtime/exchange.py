@@ -49,8 +49,6 @@ ASIDE = 100
 """So much that nobody waits for may wait to be written; an agent that asks on is not read then."""
 UNROUTABLE = "unroutable"
 """How messages that nobody claims are counted."""
-FOR_FIRST = 100
-"""So many messages for everybody wait for the first session."""
 KEPT_BYTES = 1 << 16
 """So much of a message goes to the process's log."""
 
@@ -86,7 +84,6 @@ class Exchange:
         self._on_leave = on_leave
         self._peer: Peer[_Tag] = peer_of(launch) or Peer()
         self._routes: Routes[Seat, Told | Asked] = Routes()
-        self._for_first: list[Told] = []
         self._writing = asyncio.Lock()
         self._aside: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Future[Reply]] = set()
@@ -107,9 +104,6 @@ class Exchange:
         """A place for a session."""
         seat = Seat(self, session_id, wake)
         self.seats.add(seat)
-        for said in self._for_first:
-            _give(seat, said)
-        self._for_first.clear()
         return seat
 
     # --- Reading ---
@@ -179,11 +173,12 @@ class Exchange:
             self._unroutable(keys.error, said.message)
             return
         seat = self._routes.find(keys)
-        if keys == (EVERYONE,) and isinstance(said, Told):
-            self._tell_all(said)
+        if keys == (EVERYONE,) and self.seats:
+            for each in self.seats:
+                _give(each, said)
         elif seat is not None:
             _give(seat, said)
-        elif not keys:
+        elif not keys or keys == (EVERYONE,):
             self._refuse(said, _NOBODY)
             self._write_down("about the process", said.message)
         elif self._routes.is_late(keys):
@@ -191,13 +186,6 @@ class Exchange:
             self._write_down("late", said.message)
         else:
             self._hold(keys, said)
-
-    def _tell_all(self, said: Told) -> None:
-        """What is said before there is anybody is for who comes first."""
-        if not self.seats and len(self._for_first) < FOR_FIRST:
-            self._for_first.append(said)
-        for seat in self.seats:
-            _give(seat, said)
 
     def _hold(self, keys: tuple[str, ...], said: Told | Asked) -> None:
         until = wake_in(HOLD_S, self._news.set)

@@ -33,7 +33,7 @@ def test_a_line_is_for_the_thread_that_it_names(params: Any, keys: tuple[str, ..
 
 
 def test_what_names_no_thread_is_for_everyone_or_about_the_process() -> None:
-    assert lines.route(line("configWarning", summary="x")) == (EVERYONE,)
+    assert lines.route(line("configWarning", summary="x")) == ()
     assert lines.route(line("warning", threadId="t", message="x")) == ("t",)
     assert lines.route(line("account/rateLimits/updated", rateLimits={})) == (EVERYONE,)
     assert lines.route(line("remoteControl/status/changed", status="off")) == ()

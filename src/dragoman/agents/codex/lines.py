@@ -76,11 +76,8 @@ REMARKS = frozenset({
 })  # fmt: skip
 """Notifications of parts of Codex that we do not use; if they come, they are shown as they are."""
 
-_FOR_ALL = frozenset({
-    "account/rateLimits/updated", "account/updated", "configWarning", "deprecationNotice",
-    "mcpServer/startupStatus/updated", "warning",
-})  # fmt: skip
-"""What names no thread, and is for each of them."""
+_LIMITS = "account/rateLimits/updated"
+"""It names no thread, and counts for each."""
 
 
 class _Envelope(Struct):
@@ -120,7 +117,7 @@ def route(message: bytes) -> tuple[str, ...]:
     thread = about.thread or _Named()
     found = (about.thread_id, about.conversation_id, thread.id, thread.parent_thread_id)
     keys = tuple(key for key in found if key)
-    return (EVERYONE,) if not keys and said.method in _FOR_ALL else keys
+    return (EVERYONE,) if said.method == _LIMITS else keys
 
 
 def decode(message: bytes) -> native.Told | native.Remark | native.Wanted:

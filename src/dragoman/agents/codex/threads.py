@@ -43,10 +43,6 @@ class Threads:
         main = Owner(thread=self.main or "")
         return main if thread in (None, self.main) else self._children.get(thread or "", main)
 
-    def is_child(self, thread: str | None) -> bool:
-        """Whether it is a subagent's."""
-        return thread in self._children
-
     def adopt(self, item: items.AnyItem, owner: Owner) -> Iterator[Step]:
         """A call that starts subagents, or a remark about one: what they say is for us."""
         found: tuple[str, ...] = ()

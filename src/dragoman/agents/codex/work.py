@@ -42,7 +42,10 @@ class Work:
 
     def forget(self) -> None:
         """The process is gone."""
-        self.__init__()  # type: ignore[misc]
+        for known in (self.tools, self._messages, self._parts, self._left):
+            known.clear()
+        self._started.clear()
+        self._done.clear()
 
     def turn_over(self, thread: str) -> None:
         """What of this thread has not ended is not going to, but a command may still say so."""

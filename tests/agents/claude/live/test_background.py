@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.claude.live.watch import ended, heard, labels
 from tests.agents.live import Bench
+from tests.agents.watch import ended, heard, labels
 from tests.testing.story import items, of_type, said, text
 
 WAIT_FOR = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from tests.agents.claude.live.watch import heard, labels, says
 from tests.agents.live import Bench, Live
+from tests.agents.watch import heard, labels, says
 from tests.testing.story import Event, Item, items, of_type, outcome, said, text
 
 AT_ONCE = {"retry-after": "0"}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.claude.live.watch import labels
 from tests.agents.live import Bench
+from tests.agents.watch import labels
 from tests.testing.story import items, outcome, said
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.claude.live.watch import ended, heard, says
 from tests.agents.live import Bench, Live
+from tests.agents.watch import ended, heard, says
 from tests.testing.story import items, of_type, outcome, said, text
 
 SLOW = "python3 -c 'import time; time.sleep(60)'"

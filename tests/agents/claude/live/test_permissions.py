@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.agents.claude.live.heard import output, results, told
 from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.claude.live.watch import kill
 from tests.agents.live import Bench, Live
+from tests.agents.watch import kill
 from tests.testing.story import Event, items, of_type, outcome, said
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.claude.live.watch import done, ended, heard, says
 from tests.agents.live import Bench, Live
+from tests.agents.watch import done, ended, heard, says
 from tests.daemon import Stream
 from tests.testing.story import Event, items, of_type, outcome, text
 

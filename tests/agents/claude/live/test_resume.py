@@ -14,8 +14,8 @@ from dragoman.agents.claude import ADAPTER
 from dragoman.testing.model import ScriptedModel
 from tests.agents.claude.live.conftest import environ
 from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.claude.live.watch import done, ended, heard, kill, says
 from tests.agents.live import Bench, Live, executable
+from tests.agents.watch import done, ended, heard, kill, says
 from tests.daemon import running
 from tests.testing.story import items, of_type, outcome, said, text
 

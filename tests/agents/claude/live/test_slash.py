@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.agents.claude.live.watch import kill, labels
 from tests.agents.live import Bench
+from tests.agents.watch import kill, labels
 from tests.testing.story import items, of_type, outcome, said, text
 
 

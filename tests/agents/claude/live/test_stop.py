@@ -7,8 +7,8 @@ from pathlib import Path
 from dragoman.agents.claude import ADAPTER
 from tests.agents.claude.live.conftest import environ
 from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.claude.live.watch import done, heard
 from tests.agents.live import Bench, bench, executable
+from tests.agents.watch import done, heard
 from tests.daemon import running
 from tests.testing.story import of_type
 

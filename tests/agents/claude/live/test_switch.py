@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.claude.live.watch import heard, kill, says
 from tests.agents.live import Bench, Live
+from tests.agents.watch import heard, kill, says
 from tests.testing.story import of_type, said
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.agents.codex.live.scripts import configured
-from tests.agents.codex.live.watch import goes_on, heard, says, statuses
+from tests.agents.codex.live.watch import goes_on
 from tests.agents.live import Bench
+from tests.agents.watch import heard, says, statuses
 from tests.testing.story import Event, items, of_type, outcome, said, text
 
 

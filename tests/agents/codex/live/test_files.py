@@ -11,8 +11,8 @@ import pytest
 from tests.agents.claude.live.heard import called, file_of, output, result, results
 from tests.agents.codex.live.heard import told
 from tests.agents.codex.live.scripts import added, calls, deleted, patch, run, updated
-from tests.agents.codex.live.watch import statuses
 from tests.agents.live import Bench, Live
+from tests.agents.watch import statuses
 from tests.testing.story import Item, of_type, outcome, parts, said
 
 Files = dict[str, bytes]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.agents.codex.live.scripts import ask, calls, question, run
-from tests.agents.codex.live.watch import done, ended, goes_on, heard, outcomes, says
+from tests.agents.codex.live.watch import goes_on, outcomes
 from tests.agents.live import Bench
+from tests.agents.watch import done, ended, heard, says
 from tests.testing.story import items, of_type, said, text
 
 SLOW = "sleep 60"

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.agents.codex.live.scripts import calls, run
-from tests.agents.codex.live.watch import asked, done, ended, heard, outcomes, says, spoken
+from tests.agents.codex.live.watch import asked, outcomes, spoken
 from tests.agents.live import Bench, Live
+from tests.agents.watch import done, ended, heard, says
 from tests.daemon import Stream
 from tests.testing.story import Event, items, of_type, outcome, text
 

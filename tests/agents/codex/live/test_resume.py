@@ -12,17 +12,9 @@ import pytest
 from dragoman.agents.codex import ADAPTER
 from dragoman.testing.model import ScriptedModel
 from tests.agents.codex.live.scripts import calls, configured, run
-from tests.agents.codex.live.watch import (
-    asked,
-    done,
-    ended,
-    heard,
-    kill,
-    outcomes,
-    says,
-    servers,
-)
+from tests.agents.codex.live.watch import asked, kill, outcomes, servers
 from tests.agents.live import Bench, Live, executable
+from tests.agents.watch import done, ended, heard, says
 from tests.cases.common import eventually
 from tests.daemon import running
 from tests.testing.story import items, of_type, outcome, said, text

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from tests.agents.codex.live.scripts import calls, configured, plan, run, tool
-from tests.agents.codex.live.watch import asked, goes_on, labels, spoken, statuses
+from tests.agents.codex.live.watch import asked, goes_on, spoken
 from tests.agents.live import Bench, Environ
+from tests.agents.watch import labels, statuses
 from tests.testing.story import items, of_type, outcome, said, text
 
 REVIEW = {

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from dragoman.agents.codex import ADAPTER
 from tests.agents.codex.live.scripts import calls, configured, run
-from tests.agents.codex.live.watch import done, heard, outcomes, servers
+from tests.agents.codex.live.watch import outcomes, servers
 from tests.agents.live import Bench, bench, executable
+from tests.agents.watch import done, heard
 from tests.daemon import running
 from tests.testing.story import items, of_type, said
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.agents.codex.live.scripts import added, calls, patch, proposed, run
-from tests.agents.codex.live.watch import heard, kill, says
+from tests.agents.codex.live.watch import kill
 from tests.agents.live import Bench, Live
+from tests.agents.watch import heard, says
 from tests.testing.story import items, of_type, outcome, parts, said
 
 

@@ -10,8 +10,8 @@ from tests.agents.claude.live.heard import called, output, result, results, stre
 from tests.agents.claude.live.test_files import PNG
 from tests.agents.codex.live.heard import told
 from tests.agents.codex.live.scripts import calls, run, tool, view
-from tests.agents.codex.live.watch import heard, labelled, says, statuses
 from tests.agents.live import Bench, Live
+from tests.agents.watch import heard, labelled, says, statuses
 from tests.testing.story import Event, items, of_type, outcome, parts, said
 
 COMMAND = "commandExecution"

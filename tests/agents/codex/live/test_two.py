@@ -6,18 +6,9 @@ import signal
 from typing import Any
 
 from tests.agents.codex.live.scripts import calls, run
-from tests.agents.codex.live.watch import (
-    asked,
-    done,
-    ended,
-    heard,
-    kill,
-    outcomes,
-    says,
-    servers,
-    spoken,
-)
+from tests.agents.codex.live.watch import asked, kill, outcomes, servers, spoken
 from tests.agents.live import Bench, Live
+from tests.agents.watch import done, ended, heard, says
 from tests.testing.story import items, of_type, said, text
 
 

@@ -1,67 +1,13 @@
-"""Wait for what a scenario needs, by what it is rather than by its type alone; and kill."""
+"""What a scenario with Codex's server needs to see, and to kill."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tests.agents.live import Live
-from tests.testing.story import Event, Item, items, lives, parts, said, text
-
-Wanted = Callable[[Event], bool]
-
-
-def heard(live: Live, wanted: Wanted, *, after: Event | None = None) -> Event:
-    """The first event of this kind, as soon as it is there."""
-    offset = 0 if after is None else after["sequence"]
-    with live.daemon.stream(f"{live.path}/events/sse?offset={offset}") as stream:
-        for event in stream:
-            if wanted(event):
-                return event
-    raise AssertionError("the stream ended without it")
-
-
-def says(words: str) -> Wanted:
-    """A piece of a message with these words in it."""
-    return lambda event: event["type"] == "item.delta" and words in event["data"]["delta"]
-
-
-def done(kind: str, **about: Any) -> Wanted:
-    """An item that is complete, and has these fields."""
-
-    def wanted(event: Event) -> bool:
-        item: Item = event["data"].get("item", {})
-        return (
-            event["type"] == "item.completed"
-            and item["kind"] == kind
-            and all(item.get(name) == value for name, value in about.items())
-        )
-
-    return wanted
-
-
-def labelled(label: str, type: str = "item.completed") -> Wanted:
-    """A status item with this label."""
-    return lambda event: event["type"] == type and label in labels(event["data"]["item"])
-
-
-def labels(item: Item) -> list[str]:
-    """The labels of a status item."""
-    return [part["label"] for part in parts(item, "status")]
-
-
-def statuses(events: list[Event], label: str) -> list[Item]:
-    """The status items with this label."""
-    return [item for item in items(events, "status") if label in labels(item)]
-
-
-def ended(outcome: str = "completed") -> Wanted:
-    """A turn that is over."""
-    return lambda event: event["type"] == "turn.ended" and event["data"]["outcome"] == outcome
+from tests.agents.watch import kill_all
+from tests.testing.story import Event, items, lives, said, text
 
 
 def spoken(events: list[Event]) -> list[tuple[str, str]]:
@@ -105,10 +51,5 @@ def servers(live: Live) -> list[int]:
 
 
 def kill(live: Live) -> None:
-    """SIGKILL the app server, and wait until nothing of it is left."""
-    found = servers(live)
-    assert found
-    for pid in found:
-        os.kill(pid, signal.SIGKILL)
-    while any(lives(pid) for pid in found):
-        pass
+    """SIGKILL the app server."""
+    kill_all(servers(live))

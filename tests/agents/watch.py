@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.agents.live import Live
-from tests.testing.story import Event, Item, lives
+from tests.testing.story import Event, Item, items, lives, parts
 
 Wanted = Callable[[Event], bool]
 
@@ -23,9 +23,9 @@ def heard(live: Live, wanted: Wanted, *, after: Event | None = None) -> Event:
     raise AssertionError("the stream ended without it")
 
 
-def says(text: str) -> Wanted:
+def says(words: str) -> Wanted:
     """A piece of a message with these words in it."""
-    return lambda event: event["type"] == "item.delta" and text in event["data"]["delta"]
+    return lambda event: event["type"] == "item.delta" and words in event["data"]["delta"]
 
 
 def done(kind: str, **about: Any) -> Wanted:
@@ -49,7 +49,12 @@ def labelled(label: str, type: str = "item.completed") -> Wanted:
 
 def labels(item: Item) -> list[str]:
     """The labels of a status item."""
-    return [part["label"] for part in item["content"] if part["type"] == "status"]
+    return [part["label"] for part in parts(item, "status")]
+
+
+def statuses(events: list[Event], label: str) -> list[Item]:
+    """The status items with this label."""
+    return [item for item in items(events, "status") if label in labels(item)]
 
 
 def ended(outcome: str = "completed") -> Wanted:
@@ -57,11 +62,15 @@ def ended(outcome: str = "completed") -> Wanted:
     return lambda event: event["type"] == "turn.ended" and event["data"]["outcome"] == outcome
 
 
-def kill(live: Live) -> None:
-    """SIGKILL the agent, and wait until nothing of it is left."""
-    agents = live.processes()
-    assert agents
-    for pid in agents:
+def kill_all(pids: list[int]) -> None:
+    """SIGKILL processes, and wait until nothing of them is left."""
+    assert pids
+    for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    while any(lives(pid) for pid in agents):
+    while any(lives(pid) for pid in pids):
         pass
+
+
+def kill(live: Live) -> None:
+    """SIGKILL the session's agent."""
+    kill_all(live.processes())

@@ -50,6 +50,8 @@ class Spec(Struct, frozen=True, kw_only=True):
     """Folders that hold the session's skills, each `skills/NAME/SKILL.md`."""
     native_session_id: str | None = None
     fork: bool = False
+    marks: dict[str, str] = {}
+    """Variables for what a shared process starts on behalf of this session."""
     fresh_id: str = ""
     """A UUID that no other session has, for an agent whose id we may choose."""
 

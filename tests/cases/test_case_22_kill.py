@@ -96,6 +96,8 @@ def test_case_22_a_message_that_waited_is_delivered_after_the_restart_once(data_
             if event["type"] == "item.started" and "message_id" in event["data"]["item"]
         ]
         assert delivered[1:] == waiting
+        shown = [event["data"]["messages"] for event in events if event["type"] == "queue.updated"]
+        assert shown[-1] == []
         assert_conforms(events)
 
 

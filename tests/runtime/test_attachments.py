@@ -124,6 +124,11 @@ def test_an_image_that_vanished_goes_by_its_path(tmp_path: Path) -> None:
     assert loaded.attachments == (Attachment(path=attachment.path, mime="image/png"),)
 
 
+def test_a_folder_goes_by_its_path(tmp_path: Path) -> None:
+    loaded = prompt(Attachment(path=str(tmp_path)))
+    assert (loaded.images, loaded.attachments) == ({}, (Attachment(path=str(tmp_path)),))
+
+
 def test_a_pipe_that_nobody_writes_to_holds_nobody_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.png")
     assert prompt(Attachment(path=str(tmp_path / "pipe.png"))).images == {}

@@ -11,6 +11,7 @@ from dragoman.adapter import (
     Adapter,
     AskPermission,
     Bind,
+    Claim,
     Converter,
     Delta,
     Exit,
@@ -58,6 +59,7 @@ class Interpreter:
         self._converter = converter
         self._normalizer = normalizer
         self._state = state
+        self._claims = False
         self._is_own = is_own
         """Whether files are where the session works; only who sees the disk knows its links."""
 
@@ -133,6 +135,11 @@ class Interpreter:
         if not exit.expected:
             self._normalizer.process_gone(exit, resumable=resumable)
 
+    def claimed(self) -> bool:
+        """Whether there was a claim since somebody last asked."""
+        claimed, self._claims = self._claims, False
+        return claimed
+
     def take(self) -> list[Output]:
         """What has come out, in order."""
         return self._normalizer.take()
@@ -148,6 +155,8 @@ class Interpreter:
                 continue  # by far the most
             if isinstance(step, AskPermission):
                 self._decide(step)
+            elif isinstance(step, Claim):
+                self._claims = True
             elif isinstance(step, Bind):
                 self._state.native_session_id = step.native_session_id
                 self._state.confirmed = step.native_session_id is not None

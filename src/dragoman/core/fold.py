@@ -14,6 +14,7 @@ from dragoman.schema.events import (
     PermissionResolved,
     QuestionRequested,
     QuestionResolved,
+    QueueUpdated,
     SessionEnded,
     SessionUpdated,
     TurnEnded,
@@ -41,6 +42,8 @@ class SessionState(Struct, kw_only=True):
     permissions: dict[str, PermissionRequested] = {}
     questions: dict[str, QuestionRequested] = {}
     rules: list[str] = []
+    queue: list[str] = []
+    """The messages that were last shown waiting."""
     open_since: int | None = None
     """The first event that a restart must read to close what is open."""
 
@@ -60,6 +63,7 @@ class SessionState(Struct, kw_only=True):
             permissions=dict(self.permissions),
             questions=dict(self.questions),
             rules=list(self.rules),
+            queue=list(self.queue),
         )
 
     def apply(self, body: Body) -> bool:
@@ -79,6 +83,8 @@ class SessionState(Struct, kw_only=True):
                 self.questions.pop(request_id, None)
             case SessionUpdated():
                 self._update(body)
+            case QueueUpdated(messages=messages):
+                self.queue = [message.message_id for message in messages]
             case SessionEnded():
                 self.ended = True
             case _:

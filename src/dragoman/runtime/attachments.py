@@ -88,9 +88,10 @@ def _read(path: str, most_bytes: int) -> tuple[bytes, bytes | None]:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b"", None  # it vanished, or is not ours to read; the agent hears of its path
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return b"", None  # a folder, or a pipe
     with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return b"", None
         head = file.read(_HEAD_BYTES)
         if not image_kind(head):
             return head, None

@@ -42,6 +42,9 @@ class Channel(Protocol):
     def take(self) -> Sequence[Heard]:
         """What the agent said next, some at a time."""
 
+    def put_back(self, count: int) -> None:
+        """So many of what was taken last come again: a claim may bring what was said before."""
+
     async def send(self, said: Outgoing) -> None:
         """Tell the agent. Raise DaemonError where it cannot hear."""
 
@@ -98,6 +101,9 @@ class Own:
                 self._asked[said.key] = said.message
             heard.append(said.message if isinstance(said, Told) else said)
         return [*heard, *self._peer.overdue(self._loop.time())]
+
+    def put_back(self, count: int) -> None:
+        """Do nothing: all that it says is for this session, and in order."""
 
     async def send(self, said: Outgoing) -> None:
         """Write it down for the process. Raise DaemonError where nobody reads."""

@@ -53,6 +53,7 @@ KEPT_BYTES = 1 << 16
 """So much of a message goes to the process's log."""
 
 _Tag = tuple[Seat, str] | asyncio.Future[Reply]
+_Numbered = tuple[int, Told | Asked]
 _GONE = Refused(code=-32000, message="the session that this is for is gone")
 _NOBODY = Refused(code=METHOD_NOT_FOUND, message="there is nobody here for this")
 
@@ -83,7 +84,9 @@ class Exchange:
         self._tally = tally
         self._on_leave = on_leave
         self._peer: Peer[_Tag] = peer_of(launch) or Peer()
-        self._routes: Routes[Seat, Told | Asked] = Routes()
+        self._routes: Routes[Seat, _Numbered] = Routes()
+        self._count = 0
+        """How many messages the process has sent."""
         self._writing = asyncio.Lock()
         self._aside: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Future[Reply]] = set()
@@ -135,7 +138,7 @@ class Exchange:
         now = asyncio.get_running_loop().time()
         for overdue in self._peer.overdue(now):
             self._replied(overdue)
-        for said in self._routes.expired(now):
+        for _, said in self._routes.expired(now):
             self._nobodys(said)
 
     def taken(self) -> None:
@@ -144,6 +147,7 @@ class Exchange:
             self._news.set()
 
     def _hear(self, line: bytes | Oversize) -> None:
+        self._count += 1
         if isinstance(line, Oversize):
             self._unroutable(f"oversize: {line.size} bytes, sha256 {line.sha256}", line.head)
             return
@@ -164,7 +168,8 @@ class Exchange:
         if seat.left:
             self._write_down("late", replied.message or b"")
         else:
-            seat.hear(Replied(tag=tag, reply=replied.reply, message=replied.message))
+            reply = Replied(tag=tag, reply=replied.reply, message=replied.message)
+            seat.hear(reply, self._count)
 
     def _route(self, said: Told | Asked) -> None:
         keys = keys_of(self._adapter, said.message)
@@ -175,9 +180,9 @@ class Exchange:
         seat = self._routes.find(keys)
         if keys == (EVERYONE,) and self.seats:
             for each in self.seats:
-                _give(each, said)
+                _give(each, said, self._count)
         elif seat is not None:
-            _give(seat, said)
+            _give(seat, said, self._count)
         elif not keys or keys == (EVERYONE,):
             self._refuse(said, _NOBODY)
             self._write_down("about the process", said.message)
@@ -189,7 +194,8 @@ class Exchange:
 
     def _hold(self, keys: tuple[str, ...], said: Told | Asked) -> None:
         until = wake_in(HOLD_S, self._news.set)
-        for other in self._routes.hold(keys, said, len(said.message), until):
+        held = self._count, said
+        for _, other in self._routes.hold(keys, held, len(said.message), until):
             self._nobodys(other)
 
     def _nobodys(self, said: Told | Asked) -> None:
@@ -247,8 +253,8 @@ class Exchange:
             raise Unavailable(
                 f"{key!r} is in use by session {other.session_id!r}: end that one, or fork it"
             )
-        for said in self._routes.claim(key, seat):
-            _give(seat, said)
+        for number, said in self._routes.claim(key, seat):
+            _give(seat, said, number)
 
     async def _write(self, line: bytes) -> None:
         async with self._writing:  # a line is written in pieces
@@ -328,7 +334,7 @@ class Exchange:
         for answer in self._waiting:
             if not answer.done():
                 answer.set_exception(AgentProcessExited("it ended"))
-        for said in self._routes.expired(float("inf")):
+        for _, said in self._routes.expired(float("inf")):
             self._nobodys(said)
         seats, self.seats = self.seats, set()
         for seat in seats:
@@ -336,5 +342,5 @@ class Exchange:
         self._over.set()
 
 
-def _give(seat: Seat, said: Told | Asked) -> None:
-    seat.hear(said.message if isinstance(said, Told) else said)
+def _give(seat: Seat, said: Told | Asked, number: int) -> None:
+    seat.hear(said.message if isinstance(said, Told) else said, number)

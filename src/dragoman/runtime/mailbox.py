@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dragoman.runtime.spec import queue_of
 from dragoman.schema.events import QueueUpdated
 from dragoman.store import MessageRow, Store
@@ -10,7 +12,7 @@ from dragoman.store import MessageRow, Store
 class Mailbox:
     """What people have said and the agent has not accepted, in order."""
 
-    def __init__(self, store: Store, session_id: str) -> None:
+    def __init__(self, store: Store, session_id: str, shown: Sequence[str] = ()) -> None:
         self.stale = True
         """The store may hold more than is known here."""
         self._unread: set[str] = set()
@@ -20,7 +22,7 @@ class Mailbox:
         self._waiting: list[MessageRow] = []
         self._on_way: dict[str, bool] = {}
         """What was sent, and whether it was sent into a running turn."""
-        self._announced: tuple[str, ...] = ()
+        self._announced = tuple(shown)
 
     @property
     def on_way(self) -> bool:

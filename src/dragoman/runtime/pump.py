@@ -6,6 +6,7 @@ nobody else does.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,8 +19,9 @@ from dragoman.core.blobs import StoreFile
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
 from dragoman.runtime.agents import Agents, Found
-from dragoman.runtime.channel import PATIENCE_S, Channel, Own
+from dragoman.runtime.channel import PATIENCE_S, Channel, Heard, Own
 from dragoman.runtime.journal import Journal
+from dragoman.runtime.kin import kin
 from dragoman.runtime.links import is_beneath
 from dragoman.runtime.mailbox import Mailbox
 from dragoman.runtime.process import AgentProcess
@@ -58,7 +60,7 @@ class Pump:
         self._resumes = False
         """It was started to go on where another one stopped."""
         self._lifetime = "session"
-        self.mail = Mailbox(store, row.session_id)
+        self.mail = Mailbox(store, row.session_id, row.state.queue)
         self._row = row
         self._state = row.state
         self._adapter = adapter
@@ -129,18 +131,26 @@ class Pump:
         return None
 
     def _hear(self, process: Channel) -> None:
-        for message in process.take():
-            match message:
-                case bytes():
-                    self._interpreter.receive(message)
-                case Oversize(size=size, sha256=sha256, head=head):
-                    self._interpreter.oversize(size, sha256, head)
-                case Asked(key=key, message=line):
-                    self._interpreter.asked(key, line)
-                case Replied(tag=tag, reply=reply, message=reply_line):
-                    self._interpreter.replied(tag, reply, reply_line)
-                case _:
-                    self._interpreter.stray(message.error, message.message)
+        heard = process.take()
+        for number, message in enumerate(heard, start=1):
+            self._interpret(message)
+            if self._interpreter.claimed() and process.shared:
+                # What was held for a claim was said before the rest of this.
+                process.put_back(len(heard) - number)
+                return
+
+    def _interpret(self, heard: Heard) -> None:
+        match heard:
+            case bytes():
+                self._interpreter.receive(heard)
+            case Oversize(size=size, sha256=sha256, head=head):
+                self._interpreter.oversize(size, sha256, head)
+            case Asked(key=key, message=line):
+                self._interpreter.asked(key, line)
+            case Replied(tag=tag, reply=reply, message=reply_line):
+                self._interpreter.replied(tag, reply, reply_line)
+            case _:
+                self._interpreter.stray(heard.error, heard.message)
 
     async def bury(self) -> bool:
         """Write what the end of the process means, where that is why it did not hear; else False.
@@ -231,7 +241,7 @@ class Pump:
         found = await self._agents.ready(self._adapter, self._row.create.agent_version)
         takes_skills = self._adapter.takes_skills
         skills = await self._agents.skills.folders(self._row) if takes_skills else ()
-        spec = spec_of(self._row, self._state, skills)
+        spec = spec_of(self._row, self._state, skills, self._mark)
         launch = self._adapter.launch(spec, found.command)
         self._lifetime = launch.lifetime
         self.process = process = await self._open(launch, found)
@@ -272,6 +282,9 @@ class Pump:
         await process.end(
             self._settings.stop_deadline_s, patience_s=patience_s, at_work=self.in_turn
         )
+        if process.shared:
+            # It goes on for others; what it has started for this session does not.
+            await asyncio.to_thread(kin.sweep, self._mark)
         while not process.drained:
             self._hear(process)
         self.process = None

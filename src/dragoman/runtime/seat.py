@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec import UNSET
@@ -22,6 +22,13 @@ _LEFT = Exit(
     expected=True,
     stderr=Stderr(head="", tail=UNSET, truncated=False, total_lines=0),
 )
+
+
+class _Said(NamedTuple):
+    number: int
+    """Which message of the process it was."""
+    heard: Heard
+    size: int
 
 
 class Host(Protocol):
@@ -55,8 +62,9 @@ class Seat:
         """Requests of the agent that this session has to answer."""
         self._host = host
         self._wake = wake
-        self._heard: deque[tuple[Heard, int]] = deque()
+        self._heard: deque[_Said] = deque()
         self._heard_bytes = 0
+        self._taken: list[_Said] = []
         self._exit: Exit | None = None
 
     @property
@@ -81,15 +89,21 @@ class Seat:
 
     def take(self) -> Sequence[Heard]:
         """What was said next, some at a time."""
-        taken: list[Heard] = []
+        self._taken = []
         size = 0
         while self._heard and size < BATCH_BYTES:
-            heard, bytes_heard = self._heard.popleft()
-            size += bytes_heard
-            taken.append(heard)
+            said = self._heard.popleft()
+            size += said.size
+            self._taken.append(said)
         self._heard_bytes -= size
         self._host.taken()
-        return taken
+        return [said.heard for said in self._taken]
+
+    def put_back(self, count: int) -> None:
+        """The last of what was taken comes again, after what a claim may bring."""
+        rest = self._taken[len(self._taken) - count :]
+        self._heard.extendleft(reversed(rest))
+        self._heard_bytes += sum(said.size for said in rest)
 
     async def send(self, said: Outgoing) -> None:
         """Tell the agent. Raise DaemonError where it cannot hear."""
@@ -115,13 +129,16 @@ class Seat:
 
     # --- For the server ---
 
-    def hear(self, heard: Heard) -> None:
-        """The process says something to this session."""
+    def hear(self, heard: Heard, number: int) -> None:
+        """The process says something to this session; what was held for it keeps its place."""
         if isinstance(heard, Asked):
             self.asked.add(heard.key)
-        size = _size(heard)
-        self._heard.append((heard, size))
-        self._heard_bytes += size
+        said = _Said(number, heard, _size(heard))
+        in_order = not self._heard or self._heard[-1].number < number
+        self._heard.append(said)
+        if not in_order:
+            self._heard = deque(sorted(self._heard, key=lambda each: each.number))
+        self._heard_bytes += said.size
         self._wake()
 
     def lose(self, exit: Exit) -> None:

@@ -237,5 +237,6 @@ class Server:
 def _how(exit: Exit) -> str:
     """How a process ended, with its last words."""
     how = f"exit code {exit.code}" if exit.signal is None else f"signal {exit.signal}"
-    words = str(exit.stderr.tail or exit.stderr.head).strip().rpartition("\n")[2]
-    return f"{how}: {words}" if words else how
+    lines = [line.strip() for line in str(exit.stderr.tail or exit.stderr.head).splitlines()]
+    told = [line for line in lines if line.lower().startswith("error")] or [*filter(None, lines)]
+    return f"{how}: {told[-1]}" if told else how

@@ -12,12 +12,15 @@ from msgspec import UNSET
 
 from dragoman.adapter import Spec
 from dragoman.core.fold import SessionState
+from dragoman.runtime import linux
 from dragoman.schema.commands import Configure
 from dragoman.schema.events import QueuedMessage, QueueUpdated, SessionUpdated
 from dragoman.store import MessageRow, SessionRow
 
 
-def spec_of(row: SessionRow, state: SessionState, skills: tuple[str, ...] = ()) -> Spec:
+def spec_of(
+    row: SessionRow, state: SessionState, skills: tuple[str, ...] = (), mark: str | None = None
+) -> Spec:
     """How the session was created, with what has changed since."""
     create = row.create
     return Spec(
@@ -32,6 +35,7 @@ def spec_of(row: SessionRow, state: SessionState, skills: tuple[str, ...] = ()) 
         env=create.env or {},
         mcp=_plain(create.mcp),
         skills=skills,
+        marks={} if mark is None else {linux.MARK: mark},
         native_session_id=state.native_session_id,
         # Once the agent confirmed an id of its own, the fork has happened.
         fork=bool(create.resume and create.resume.fork and not state.confirmed),

@@ -27,7 +27,7 @@ from dragoman.adapter import (
 )
 from dragoman.agents.codex import items, lines, native, replies, wanted
 from dragoman.agents.codex.desk import Desk
-from dragoman.agents.codex.launch import input_of, skill_roots, thread_params, turn_of
+from dragoman.agents.codex.launch import input_of, opening, turn_of
 from dragoman.agents.codex.manners import Manners
 from dragoman.agents.codex.notices import Notices
 from dragoman.agents.codex.outbox import Outbox
@@ -57,6 +57,7 @@ class CodexConverter:
         self._threads = Threads()
         self._kept = None if spec.fork else spec.native_session_id
         """The thread that Codex can resume."""
+        self._bound = False
         self._manners = Manners(spec)
         self._outbox = Outbox()
         self._work = Work()
@@ -77,17 +78,10 @@ class CodexConverter:
         """Start a thread, or go on with one."""
         self._spec, self._manners = spec, Manners(spec)
         self._outbox.opening()
-        params = {**thread_params(spec), **self._manners.thread()}
         if self._kept is not None:
             yield Claim(self._kept)
-            about = {"threadId": self._kept, "excludeTurns": True}
-            yield Request(method="thread/resume", params={**about, **params}, tag="open")
-        elif spec.fork:
-            about = {"threadId": spec.native_session_id, "excludeTurns": True}
-            yield Request(method="thread/fork", params={**about, **params}, tag="open")
-        else:
-            params |= skill_roots(spec)
-            yield Request(method="thread/start", params=params, tag="open")
+        method, params = opening(spec, self._kept)
+        yield Request(method=method, params={**params, **self._manners.thread()}, tag="open")
 
     def closed(self, exit: Exit) -> Iterator[Step]:
         """Forget what was on its way, and who worked."""
@@ -95,7 +89,6 @@ class CodexConverter:
         self._outbox.forget()
         self._threads.forget()
         self._work.forget()
-        self._notices.forget()
         self._desk.forget()
         return iter(())
 
@@ -116,6 +109,7 @@ class CodexConverter:
                 yield from self._desk.answer(command, self._aside if self.steers() else None)
             case Configure():
                 yield Update(body=self._manners.configure(command))
+                self._spec = self._manners.applied(self._spec)
             case _:
                 assert_never(command)
 
@@ -130,14 +124,17 @@ class CodexConverter:
                                 expectedTurnId=self._turn, input=input_of(prompt),
                                 clientUserMessageId=prompt.message_id)  # fmt: skip
         else:
-            yield self._start(prompt)
+            yield from self._start(prompt)
 
-    def _start(self, prompt: Prompt) -> Request:
+    def _start(self, prompt: Prompt) -> Iterator[Step]:
         method, params = turn_of(prompt)
-        plain = method == "turn/start"
-        self._outbox.starts(prompt, plain=plain)
-        params |= self._manners.turn() if plain else {}
-        return self._request(method, f"start:{prompt.message_id}", **params)
+        manners = self._manners.turn()
+        if method == "turn/start":
+            params |= manners
+        elif manners:
+            yield self._request("thread/settings/update", "settings", **manners)
+        self._outbox.starts(prompt, plain=method == "turn/start")
+        yield self._request(method, f"start:{prompt.message_id}", **params)
 
     def _interrupt(self) -> Iterator[Step]:
         self._interrupting = True
@@ -178,12 +175,10 @@ class CodexConverter:
                 return
 
     def _at_home(self, found: replies.Opened) -> Iterator[Step]:
-        thread = self._threads.main = found.thread.id
-        yield Claim(thread)
-        title = found.thread.name
+        self._threads.main = found.thread.id
+        yield Claim(found.thread.id)
         told = self._manners.opened(found.model, found.reasoning_effort)
-        yield Update(body=SessionUpdated(model=told.model, variant=told.variant,
-                                         title=title or UNSET))  # fmt: skip
+        yield Update(body=replace(told, title=found.thread.name or UNSET))
         self._outbox.opened()
         yield from self._next()
 
@@ -218,7 +213,7 @@ class CodexConverter:
         """What waits here for the end of a turn, or for its thread."""
         prompt = None if self._turn is not None else self._outbox.next()
         if prompt is not None:
-            yield self._start(prompt)
+            yield from self._start(prompt)
 
     # --- From the agent ---
 
@@ -292,9 +287,9 @@ class CodexConverter:
         yield Echo(message_id=message_id, native_id=item.id, text=item.text)
 
     def _open_turn(self) -> Iterator[Step]:
-        if self._kept != self._threads.main:
+        if not self._bound or self._kept != self._threads.main:
             # From its first message on Codex keeps a thread, and can resume it.
-            self._kept = self._threads.main
+            self._kept, self._bound = self._threads.main, True
             yield Bind(self._kept)
         if not self._begun:
             self._begun = True
@@ -332,7 +327,9 @@ class CodexConverter:
 
     def _turn_completed(self, told: native.TurnCompleted, owner: Owner) -> Iterator[Step]:
         turn = told.turn
-        if turn.status != "interrupted":
+        if turn.status == "interrupted":
+            yield from self._end_commands(owner)
+        else:
             yield from self._work.leave(owner)
         if owner.subagent is not None:
             yield from self._work.abandon(owner)
@@ -340,6 +337,8 @@ class CodexConverter:
             return
         self._turn = self._turn or turn.id
         yield from self._begin()
+        if turn.status == "completed":
+            yield from self._work.finish(owner)
         if turn.status == "failed" and turn.error is not None and not self._said_why:
             yield self._notices.failure(turn.error)
         about = {**(self._turn_metadata() or {}), "duration_ms": turn.duration_ms}
@@ -354,6 +353,12 @@ class CodexConverter:
         self._notices.turn_over()
         self._outbox.turn_over()
         yield from self._next()
+
+    def _end_commands(self, owner: Owner) -> Iterator[Step]:
+        """To Codex a command outlives its turn, also one that was stopped."""
+        for process in self._work.processes(owner.thread):
+            params = {"threadId": owner.thread, "processId": process}
+            yield Request(method="thread/backgroundTerminals/terminate", params=params, tag="end")
 
     def _error(self, told: native.ErrorTold, owner: Owner) -> Iterator[Step]:
         yield from self._begun_by(owner)
@@ -370,12 +375,11 @@ class CodexConverter:
 
     def _usage(self, told: native.UsageUpdated, owner: Owner) -> Iterator[Step]:
         # Of a thread that is resumed Codex tells again what was counted before.
-        is_new = self._turn is not None and told.turn_id != self._ended
-        is_new = is_new or owner.subagent is not None
+        in_turn = self._turn is not None and told.turn_id != self._ended
+        is_new = in_turn or owner.subagent is not None
         self._meter.hear(owner.thread, told.token_usage, is_new=is_new)
-        context = context_of(told.token_usage)
-        if owner.subagent is None and context is not None:
-            yield Update(body=SessionUpdated(context=context))
+        if owner.subagent is None:
+            yield from context_of(told.token_usage)
 
     # --- What is about the session ---
 
@@ -383,17 +387,14 @@ class CodexConverter:
         main = owner.subagent is None
         match told:
             case native.RateLimits():
-                limits = self._limits.hear(told.rate_limits)
-                if limits is not None:
-                    yield Update(body=SessionUpdated(rate_limits=limits))
+                yield from self._limits.hear(told.rate_limits)
             case native.SettingsUpdated(thread_settings=settings) if main:
                 yield Update(body=self._manners.settled(settings))
             case native.NameUpdated(thread_name=str(name)) if main:
                 yield Update(body=SessionUpdated(title=name))
             case native.Closed() if main:
                 self._outbox.closed()
-            case native.HookStarted():
-                yield from self._begun_by(owner)
-                yield from self._notices.told(told, owner)
             case _:
+                if isinstance(told, native.HookStarted):
+                    yield from self._begun_by(owner)
                 yield from self._notices.told(told, owner)

@@ -61,6 +61,7 @@ class CommandExecution(Tool, frozen=True, kw_only=True, tag="commandExecution"):
     cwd: str | None = None
     status: str = "inProgress"
     source: str | None = None
+    process_id: str | None = None
     exit_code: int | None = None
     aggregated_output: str | None = None
     duration_ms: int | None = None

@@ -26,20 +26,32 @@ def farewell(thread: str, for_good: bool) -> Request:
     return Request(method=method, params={"threadId": thread})
 
 
-def thread_params(spec: Spec) -> dict[str, Any]:
-    """What a thread is opened with, beside how it works."""
+def opening(spec: Spec, kept: str | None) -> tuple[str, dict[str, Any]]:
+    """How a thread is started, resumed or forked, and with what, beside how it works."""
+    params = _thread_params(spec)
+    if kept is not None:
+        return "thread/resume", {"threadId": kept, "excludeTurns": True, **params}
+    if spec.fork:
+        origin = {"threadId": spec.native_session_id, "excludeTurns": True}
+        return "thread/fork", {**origin, **params}
+    return "thread/start", {**params, **_skill_roots(spec)}
+
+
+def _thread_params(spec: Spec) -> dict[str, Any]:
     servers = {
-        name: _server(config)
+        name: _server(config, spec.marks)
         for name, config in spec.mcp.items()
         if config.get("enabled") is not False
     }
-    params: dict[str, Any] = {"cwd": spec.directory}
+    config: dict[str, Any] = {}
     if servers:
-        params["config"] = {"mcp_servers": servers}
-    return params
+        config["mcp_servers"] = servers
+    if spec.marks:
+        config["shell_environment_policy"] = {"set": spec.marks}
+    return {"cwd": spec.directory, **({"config": config} if config else {})}
 
 
-def skill_roots(spec: Spec) -> dict[str, Any]:
+def _skill_roots(spec: Spec) -> dict[str, Any]:
     """The session's skills: for its thread alone, which remembers them."""
     if not spec.skills:
         return {}
@@ -53,7 +65,7 @@ def skill_roots(spec: Spec) -> dict[str, Any]:
     return {"selectedCapabilityRoots": roots}
 
 
-def _server(config: dict[str, Any]) -> dict[str, Any]:
+def _server(config: dict[str, Any], marks: dict[str, str]) -> dict[str, Any]:
     """An MCP server as Codex writes it down."""
     if config["type"] in ("remote", "http"):
         told = {
@@ -68,9 +80,10 @@ def _server(config: dict[str, Any]) -> dict[str, Any]:
         told = {
             "command": words[0],
             "args": [*words[1:], *(config.get("args") or ())],
-            "env": {**(config.get("environment") or {}), **(config.get("env") or {})},
+            "env": {**(config.get("environment") or {}), **(config.get("env") or {}), **marks},
+            "cwd": config.get("cwd"),
         }
-    timeout = config.get("timeoutMs")
+    timeout = config.get("timeoutMs") or config.get("timeout")
     if timeout is not None:
         told["startup_timeout_sec"] = told["tool_timeout_sec"] = timeout / 1000
     return {name: value for name, value in told.items() if value not in (None, {})}
@@ -82,7 +95,7 @@ def turn_of(prompt: Prompt) -> tuple[str, dict[str, Any]]:
     if command == "/compact" and not rest:
         return "thread/compact/start", {}
     if command == "/review":
-        words = rest.strip()
+        words = "\n\n".join(filter(None, (rest.strip(), *map(_named, prompt.attachments))))
         custom = {"type": "custom", "instructions": words}
         return "review/start", {"target": custom if words else {"type": "uncommittedChanges"}}
     return "turn/start", {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from dragoman.adapter import Spec
 from dragoman.agents.codex import native
@@ -66,6 +67,11 @@ class Manners:
             mode=wanted.mode or UNSET,
             permission_mode=wanted.permission_mode or UNSET,
         )
+
+    def applied(self, spec: Spec) -> Spec:
+        """The same session, as it is wanted by now."""
+        return replace(spec, model=self.model, variant=self.variant, agent_mode=self._agent_mode,
+                       permission_mode=self._permission_mode)  # fmt: skip
 
     @property
     def _wanted(self) -> Stance:

@@ -37,7 +37,6 @@ class Notices:
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._servers: set[str] = set()
         self._goals: dict[str, native.Goal] = {}
         self._diff = ""
         self._retried: str | None = None
@@ -114,17 +113,11 @@ class Notices:
         yield from self.status(owner, "retrying", detail, about, opens=True)
 
     def _server(self, told: native.ServerStatus, owner: Owner) -> Iterator[Step]:
-        """An MCP server comes up: an item that is open until it has, or has not."""
-        key = f"{owner.thread}:mcp:{told.name}"
+        """How an MCP server comes up, each time by itself: a turn may be over before it has."""
         detail = ": ".join(filter(None, (told.name, told.error)))
-        parts = (Status(label=f"mcp.{told.status}", detail=detail),)
-        if key not in self._servers:
-            self._servers.add(key)
-            yield owner.item(key=key, kind="status", role="system", content=parts)
-        if told.status != "starting":
-            self._servers.discard(key)
-            status: ItemStatus = "completed" if told.status == "ready" else "failed"
-            yield CompleteItem(key=key, content=parts, status=status)
+        failed = told.status in ("failed", "cancelled")
+        status: ItemStatus = "failed" if failed else "completed"
+        yield from self.status(owner, f"mcp.{told.status}", detail, status=status)
 
     def _hook(self, run: native.HookRun, owner: Owner, *, over: bool) -> Iterator[Step]:
         """A hook's item is open while it runs."""
@@ -152,10 +145,6 @@ class Notices:
         told = {name: value for name, value in details.items() if value is not None}
         message = answer.message if answer else error.message
         return Report(message=message, code=code, details=told or None)
-
-    def forget(self) -> None:
-        """The process is gone."""
-        self._servers.clear()
 
     def _item(self, owner: Owner, *parts: ContentPart) -> StartItem:
         key = f"note:{next(self._numbers)}"

@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragoman.agents.codex import native
 from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply
 
-_LOST = "no rollout found"
+_LOST = ("no rollout found", "invalid thread id")
 
 
 class Opened(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -55,4 +55,4 @@ def why(reply: Reply) -> str:
 
 def is_lost(reply: Reply) -> bool:
     """Codex does not know the thread."""
-    return isinstance(reply, Refused) and _LOST in reply.message
+    return isinstance(reply, Refused) and any(words in reply.message for words in _LOST)

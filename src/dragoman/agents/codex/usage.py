@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from dragoman.adapter import Update
 from dragoman.agents.codex import native
-from dragoman.schema.events import Context, Usage
+from dragoman.schema.events import Context, SessionUpdated, Usage
 
 _COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
            "reasoning_output_tokens")  # fmt: skip
@@ -50,20 +52,21 @@ class Limits:
     def __init__(self) -> None:
         self._known: dict[Any, dict[str, Any]] = {}
 
-    def hear(self, limits: dict[str, Any]) -> dict[str, Any] | None:
+    def hear(self, limits: dict[str, Any]) -> Iterator[Update]:
         """All that is known of a limit, if that changed."""
         name = limits.get("limitId")
         known = self._known.get(name, {"limitId": name})
         now = {**known, **{key: value for key, value in limits.items() if value is not None}}
         self._known[name] = now
-        return now if now != known else None
+        if now != known:
+            yield Update(body=SessionUpdated(rate_limits=now))
 
 
-def context_of(usage: native.TokenUsage) -> Context | None:
+def context_of(usage: native.TokenUsage) -> Iterator[Update]:
     """How full the window is: what the last request read and wrote."""
-    if usage.model_context_window is None:
-        return None
-    return Context(used=usage.last.total_tokens, window=usage.model_context_window)
+    if usage.model_context_window is not None:
+        context = Context(used=usage.last.total_tokens, window=usage.model_context_window)
+        yield Update(body=SessionUpdated(context=context))
 
 
 def _less(now: native.Tokens, before: native.Tokens) -> native.Tokens:

@@ -57,7 +57,12 @@ class Work:
         for seen in (self._started, self._done):
             seen -= {key for key in seen if key.startswith(begin)}
 
-    def cut(self, owner: Owner) -> Iterator[Step]:
+    def finish(self, owner: Owner) -> Iterator[Step]:
+        """The turn was done: a message that never ended was over when the next one began."""
+        for step in self.cut(owner):
+            yield CompleteItem(key=step.key)
+
+    def cut(self, owner: Owner) -> Iterator[CompleteItem]:
         """Somebody said something in between: a message that was being said ends here."""
         for key in [key for key, thread in self._messages.items() if thread == owner.thread]:
             del self._messages[key]
@@ -70,6 +75,11 @@ class Work:
             self._left[key] = tool
             del self.tools[key]
             yield from left(tool, owner, begun=f"{key}:result" in self._parts)
+
+    def processes(self, thread: str) -> list[str]:
+        """The commands that the turn of this thread has started, and that run."""
+        found = (tool.process_id for tool in self._running(thread).values())
+        return [process_id for process_id in found if process_id is not None]
 
     def abandon(self, owner: Owner) -> Iterator[Step]:
         """A subagent stopped: what it has not ended is not going to."""

@@ -60,6 +60,9 @@ def change(live: Live, before: Files, *changes: str) -> Item:
     assert len(called(events, "fileChange")) == 1
     (shown,) = statuses(events, "turn.diff")
     whole = parts(shown, "json")[0]["json"]["diff"]
+    for above in live.workspace.parents:
+        # While a sandbox is up, there may be a `.git` in one of them, to which paths are relative.
+        whole = whole.replace(f"/{live.workspace.relative_to(above)}/", "/")
     assert git_apply(live.folder / "whole", 1, before, whole) == after
     live.conforms()
     return changed

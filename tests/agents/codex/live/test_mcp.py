@@ -14,6 +14,7 @@ from tests.agents.codex.live.heard import told
 from tests.agents.codex.live.scripts import calls, mcp
 from tests.agents.codex.live.watch import kill, servers
 from tests.agents.live import Bench, Live
+from tests.cases.common import eventually
 from tests.testing.story import Event, items, of_type, parts, said
 
 ROOT = str(Path(mcp_server.__file__).parents[4])
@@ -137,6 +138,19 @@ def test_a_server_that_does_not_start_is_told(codex: Bench) -> None:
     assert part["detail"].startswith("broken: MCP client for `broken` failed to start")
     assert said(events) == ["Without it, then."]
     assert ("mcp.ready", "tiny") in statuses(events)
+
+
+def test_a_server_that_is_slower_than_the_turn_is_told_when_it_is_up(codex: Bench) -> None:
+    quick = tiny()
+    wait = 'while [ ! -e go ]; do sleep .05; done; exec "$@"'
+    slow = {**quick, "command": ["sh", "-c", wait, "sh", *quick["command"]]}
+    live = codex.session("Without it, then.", mcp={"slow": slow})
+    live.turn("Hello")
+    told = [label for label, _ in statuses(live.conforms())]
+    assert [label for label in told if label.startswith("mcp")] == ["mcp.starting"]
+    (live.workspace / "go").touch()
+    eventually(lambda: ("mcp.ready", "slow") in statuses(live.events()), "it is up")
+    live.conforms()
 
 
 def test_a_server_that_is_switched_off_is_not_started(codex: Bench) -> None:

@@ -169,6 +169,25 @@ def test_an_ended_session_goes_on_in_another(codex: Bench) -> None:
     other.conforms()
 
 
+def test_a_session_that_goes_on_with_another_is_as_good_as_any(codex: Bench) -> None:
+    live = codex.session("Hello.", "Here I am.")
+    live.turn("Hi")
+    live.terminate()
+    other = codex.another(live.model, folder=live.folder, resume={"sessionId": live.id})
+    other.turn("Go on")
+    refused = codex.daemon.request(
+        "POST", "/sessions", {"agent": "codex", "resume": {"sessionId": live.id}}
+    )
+    assert refused.status == 409
+    live.model.script({"text": "One two three", "gate": "rest"}, "Again.")
+    other.send("Count")
+    heard(other, says("One"))
+    kill(other)
+    assert other.until("turn.ended")["data"]["outcome"] == "failed"
+    assert said(other.turn("Still there?")) == ["Again."]
+    other.conforms()
+
+
 def test_a_fork_leaves_the_old_session_as_it_is(codex: Bench) -> None:
     live = codex.session("My name is Rumpel.", "I am the fork.", "I am the old one.", "Both.")
     native = live.turn("Who are you?")[-1]["native_session_id"]

@@ -64,6 +64,16 @@ def test_review_looks_at_what_is_not_committed(codex: Bench) -> None:
     goes_on(live)
 
 
+def test_a_review_does_what_the_session_may_do_by_now(codex: Bench) -> None:
+    live = codex.session("Hello.", permissionMode="bypass")
+    live.turn("Hi")
+    live.patch(permissionMode="plan")
+    live.model.script(calls(run("touch made.txt")), "All is well.")
+    live.turn("/review everything")
+    assert not (live.workspace / "made.txt").exists()
+    live.conforms()
+
+
 def test_review_takes_instructions(codex: Bench) -> None:
     live = codex.session(json.dumps(REVIEW))
     events = live.turn("/review only the tests")

@@ -47,6 +47,9 @@ class Daemon:
         self._flags = flags
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")}
         self._env["DRAGOMAN_AGENTS_DIR"] = str(AGENTS)
+        # Never the home of whoever runs the tests, which is the default.
+        self.files = data_dir.with_name(f"{data_dir.name}-files")
+        self._env["DRAGOMAN_ROOTS"] = str(self.files)
         self._env.update(env or {})
         self.process: subprocess.Popen[str] | None = None
 
@@ -56,6 +59,7 @@ class Daemon:
 
     def start(self) -> None:
         """Start, and wait until it serves."""
+        self.files.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
             [sys.executable, "-m", self.MODULE, "serve", "--data-dir", str(self.data_dir),
              "--port", str(self.port), *self._flags],

@@ -184,13 +184,15 @@ def _route(operation: Operation) -> str:
     parts = [
         f"### {operation.name}\n\n`{operation.method.upper()} {operation.path}`\n\n",
         f"{operation.summary} {operation.description}".strip() + "\n\n",
-        "Needs no token.\n\n" if operation.public else "",
+        "Needs no token.\n\n" if operation.public else f"Scope: `{operation.scope}`.\n\n",
     ]
     if operation.query:
         parts.append("Query:\n\n" + _fields(operation.query, query=True) + "\n")
     for header in operation.request_headers:
         parts.append(f"Header `{header.name}`: {header.description}\n\n")
-    if operation.body:
+    if isinstance(operation.body, Media):
+        parts.append(f"Body: `{operation.body.value}`\n\n")
+    elif operation.body:
         parts.append(f"Body: {_link(operation.body)}\n\n")
     parts.append(f"Answer: {_answer(operation)}\n\n")
     for header in operation.response_headers:
@@ -209,7 +211,8 @@ def _answer(operation: Operation) -> str:
         case Media() as media:
             return f"{operation.status}, `{media.value}`"
         case struct:
-            return f"{operation.status}, {_link(struct)}"
+            many = "list of " if operation.is_list else ""
+            return f"{operation.status}, {many}{_link(struct)}"
 
 
 def _link(struct: type[Struct]) -> str:
@@ -231,8 +234,8 @@ def http_structs() -> list[type[Struct]]:
     def visit(kind: Any) -> None:
         for inner in get_args(kind):
             visit(inner)
-        ours = isinstance(kind, type) and kind.__module__ == schema.__name__
-        if ours and issubclass(kind, Struct) and kind not in found:
+        ours = isinstance(kind, type) and issubclass(kind, Struct)
+        if ours and _is_http(kind) and kind not in found:
             found.add(kind)
             for field in msgspec.structs.fields(kind):
                 visit(field.type)
@@ -241,6 +244,10 @@ def http_structs() -> list[type[Struct]]:
         visit(operation.body)
         visit(operation.response)
     return sorted(found, key=lambda struct: struct.__name__)
+
+
+def _is_http(struct: type[Struct]) -> bool:
+    return struct.__module__ == schema.__name__ or issubclass(struct, schema.Http)
 
 
 def _fields(struct: type[Struct], *, query: bool = False) -> str:

@@ -23,7 +23,8 @@ DEADLINE_S = 30
 
 _BLOCK = re.compile(r"```sh\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)```\n)?", re.DOTALL)
 _MASKS = (
-    (re.compile(r"\b(evt|itm|msg|turn)_[0-9a-f]{23,}"), r"\1_ID"),
+    (re.compile(r"ticket=.*"), "ticket=TICKET"),
+    (re.compile(r"\b(evt|itm|msg|req|turn)_[0-9a-f]{23,}"), r"\1_ID"),
     (re.compile(r"\bmock-[0-9a-f]{12}"), "mock-ID"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), "TIME"),
 )
@@ -97,7 +98,10 @@ def test_the_first_session_works_word_for_word(tmp_path: Path) -> None:
                     assert daemon.process.wait(DEADLINE_S) == -signal.SIGKILL
                     daemon.kill()
                 daemon.start()
-                printed = f"Dragoman listens on http://127.0.0.1:{daemon.port}"
+                assert daemon.process is not None
+                assert daemon.process.stdout is not None
+                address = f"http://127.0.0.1:{daemon.port}"
+                printed = f"Dragoman listens on {address}\n{daemon.process.stdout.readline()}"
             else:
                 printed = terminal.type(_here(block.code, daemon))
             assert shape(printed) == shape(_here(block.shown or "", daemon)), block.code

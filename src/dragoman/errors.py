@@ -11,14 +11,18 @@ DragomanError
 │   │   ├── SessionNotFound      404
 │   │   └── AgentNotInstalled    404
 │   ├── MethodNotAllowed         405
+│   ├── RequestTimeout           408
 │   ├── Conflict                 409
 │   │   ├── SessionExists        409
 │   │   └── AlreadyResolved      409, names the winner
 │   ├── SessionEnded             410
 │   ├── TooLarge                 413
 │   ├── UnsupportedMediaType     415
+│   ├── RangeNotSatisfiable      416
 │   ├── KeyReused                422
-│   └── TooManyRequests          429
+│   ├── TooManyRequests          429
+│   └── HeadersTooLarge          431
+├── BackupFailed                 at the command line only (exit code 1)
 └── DaemonError                  we, or the agent, cannot        → 5xx
     ├── InternalError            500
     ├── AgentProcessExited       500
@@ -91,7 +95,7 @@ class TokenInvalid(RequestError):
 
 
 class PermissionDenied(RequestError):
-    """The door is closed to this Host, Origin or token."""
+    """The door is shut to this Host or Origin, the token lacks a scope, or the path is outside."""
 
     status = 403
     title = "Permission Denied"
@@ -132,6 +136,13 @@ class MethodNotAllowed(RequestError):
 
     status = 405
     title = "Method Not Allowed"
+
+
+class RequestTimeout(RequestError):
+    """The request did not come in time."""
+
+    status = 408
+    title = "Request Timeout"
 
 
 class Conflict(RequestError):
@@ -185,6 +196,16 @@ class UnsupportedMediaType(RequestError):
     title = "Unsupported Media Type"
 
 
+class RangeNotSatisfiable(RequestError):
+    """The file ends before the range that was asked for begins."""
+
+    status = 416
+    title = "Range Not Satisfiable"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the file has {size} bytes, and the range begins after them", size=size)
+
+
 class KeyReused(RequestError):
     """An idempotency key came back with another message."""
 
@@ -197,6 +218,13 @@ class TooManyRequests(RequestError):
 
     status = 429
     title = "Too Many Requests"
+
+
+class HeadersTooLarge(RequestError):
+    """The request's target and headers are too large, or too many."""
+
+    status = 431
+    title = "Headers Too Large"
 
 
 class DaemonError(DragomanError):
@@ -220,7 +248,7 @@ class InstallFailed(DaemonError):
 
 
 class Unavailable(DaemonError):
-    """The daemon is starting or stopping."""
+    """The daemon is starting or stopping, or too many are connected."""
 
     status = 503
     title = "Service Unavailable"
@@ -238,6 +266,12 @@ class StorageFull(DaemonError):
 
     status = 507
     title = "Storage Full"
+
+
+class BackupFailed(DragomanError):
+    """A backup cannot be made, or put back."""
+
+    title = "Backup Failed"
 
 
 class StartRefused(DaemonError):

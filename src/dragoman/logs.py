@@ -1,6 +1,7 @@
 """Logging: JSON lines in a bounded file, short lines on stderr, and no secret in either.
 
-What people say to agents is never logged at `info` or above; at `debug` it may be.
+What is logged while a request is answered carries the request's id. What people say to agents is
+never logged at `info` or above; at `debug` it may be.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 import os
 import re
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -33,6 +35,33 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 _secrets: set[str] = set()
+
+
+class Answering:
+    """A request that is being answered: what is logged meanwhile carries its id."""
+
+    __slots__ = ("id", "over")
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.over = False
+        """Tasks that it started may live on; what they log is no longer about it."""
+
+
+_answering: ContextVar[Answering | None] = ContextVar("answering", default=None)
+
+
+def answering(request_id: str) -> Answering:
+    """From now on this task, and those it starts, answer a request, until it is `over`."""
+    request = Answering(request_id)
+    _answering.set(request)
+    return request
+
+
+def request_id() -> str | None:
+    """The id of the request that is being answered here."""
+    request = _answering.get()
+    return None if request is None or request.over else request.id
 
 
 def redact(secret: str) -> None:
@@ -109,6 +138,8 @@ class _Json(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if (asked := request_id()) is not None:
+            fields["request_id"] = asked
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
         if record.stack_info:

@@ -48,10 +48,36 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Web origins whose pages may call the API."""
     log_level: LogLevel = "info"
     """How much is logged; a prompt appears at `debug` only."""
+    access_log: Literal["none", "changes", "all"] = "changes"
+    """Which requests leave a line in the log: none, all, or those that change something and those
+    that are refused. Never their query or their token."""
+    open_metrics: bool = False
+    """Serve `/metrics` without a token; only on loopback."""
     synchronous: Literal["normal", "full"] = "normal"
     """What a commit survives: `normal` the daemon's death, `full` also a power cut."""
     max_body_bytes: Annotated[int, Meta(ge=1024)] = 10 * 1024 * 1024
     """The largest request body."""
+    max_header_bytes: Annotated[int, Meta(ge=1024)] = 32 * 1024
+    """How large the target and headers of a request may be together."""
+    header_timeout_s: Annotated[float, Meta(gt=0)] = 10.0
+    """How long the headers of a request may take to come, in seconds."""
+    body_timeout_s: Annotated[float, Meta(gt=0)] = 30.0
+    """A request's body of which nothing comes for so long is given up, in seconds."""
+    idle_timeout_s: Annotated[float, Meta(gt=0)] = 60.0
+    """A connection on which nothing is asked for so long is closed, in seconds."""
+    max_connections: Annotated[int, Meta(ge=0)] = 0
+    """So many connections may be open; 0: three quarters of the files the daemon may open."""
+    max_streams: Annotated[int, Meta(ge=0)] = 0
+    """So many streams may be followed at once; 0: nine tenths of the connections."""
+    roots: tuple[str, ...] = ()
+    """The folders that the file API stays in; your home by default. With a session's id it stays
+    in that session's directory."""
+    max_upload_bytes: Annotated[int, Meta(ge=1024)] = 1024 * 1024 * 1024
+    """The largest file that can be uploaded, and the largest archive, packed and unpacked."""
+    max_archive_entries: Annotated[int, Meta(ge=1)] = 100_000
+    """So many files, folders and links an uploaded archive may hold."""
+    max_archive_ratio: Annotated[int, Meta(ge=1)] = 100
+    """So many times its own size a compressed archive may unpack to."""
     max_line_bytes: Annotated[int, Meta(ge=1024)] = 16 * 1024 * 1024
     """The largest message of an agent that is decoded; a larger one is hashed and dropped."""
     heartbeat_s: Annotated[float, Meta(gt=0)] = 10.0
@@ -83,11 +109,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """So many turns may run at once; 0: any number."""
     max_queued: Annotated[int, Meta(ge=0)] = 1000
     """So many messages may wait in one session; 0: any number."""
+    retain_days: Annotated[float, Meta(ge=0)] = 0.0
+    """A session in which nothing has happened for so many days is deleted; 0: it stays."""
+    max_store_bytes: Annotated[int, Meta(ge=0)] = 0
+    """A database that grows larger loses sessions in which nothing happens, ended ones first; 0:
+    it may grow."""
     agents: dict[str, AgentSettings] = {}
     """One table for each agent, `[agents.<id>]`."""
 
 
-_LISTS = {"allow_host", "cors_allow_origin"}
+_LISTS = {"allow_host", "cors_allow_origin", "roots"}
 _NOT_SETTINGS = {"DRAGOMAN_CONFIG"}
 
 
@@ -104,6 +135,7 @@ def load(
     merged["data_dir"] = str(Path(merged["data_dir"]).expanduser().absolute())
     agents_dir = Path(merged.get("agents_dir") or Path(merged["data_dir"]) / "agents")
     merged["agents_dir"] = str(agents_dir.expanduser().absolute())
+    merged["roots"] = [str(Path(it).expanduser().absolute()) for it in merged.get("roots") or ()]
     settings = _ensure(merged)
     for agent, table in settings.agents.items():
         _ensure_command(agent, table.command)
@@ -111,6 +143,11 @@ def load(
         raise StartRefused(
             f"--no-token is refused on {settings.host}: anyone who reaches this port could run "
             "code as you; drop --no-token, or bind to 127.0.0.1"
+        )
+    if settings.open_metrics and settings.host not in LOOPBACK:
+        raise StartRefused(
+            f"open_metrics is refused on {settings.host}: anyone who reaches this port could see "
+            "what runs here; give the scraper a token with the scope read"
         )
     return settings
 

@@ -28,6 +28,11 @@ WALL_CLOCK = {
     "cli/sessions.py": "says how long ago something was",
     "cli/pending.py": "says how long ago something was",
     "cli/processes.py": "says how long ago something was",
+    "cli/prune.py": "asks for what is older than so long",
+    "cli/backup.py": "names a file by the time",
+    "store/backup.py": "names a folder by the time",
+    "http/tokens.py": "writes down when a token ends, for the next boot",
+    "cli/token.py": "says how long ago something was",
 }
 WALL_CALLS = {"time", "time_ns", "strftime", "gmtime", "localtime", "now", "utcnow", "today"}
 

@@ -116,7 +116,7 @@ def test_case_27_a_silent_stream_gets_heartbeats(data_dir: Path) -> None:
         storm.until_all_have(b"\r\n:\n\n\r\n", times=4)
         assert time.monotonic() - begun > 0.4
         for content in storm.received.values():
-            assert content.count(b"id: ") == 1
+            assert content.count(b"\nid: ") == 1
         storm.leave()
 
 

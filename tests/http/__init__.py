@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPResponse
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dragoman.http.crowd import Crowd, Limits
 from dragoman.http.door import CALLER, Door
+from dragoman.http.guard import Caller, Guard
 from dragoman.http.protocol import Protocol
-from dragoman.http.tokens import Caller, Guard
 
 TOKEN = "the-good-token"
 BEARER = f"Authorization: Bearer {TOKEN}"
@@ -51,23 +54,27 @@ def listening() -> Iterator[tuple[socket.socket, int]]:
 
 
 @contextmanager
-def serving(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
+def serving(
+    app: ASGIApp, listener: socket.socket, limits: Limits | None = None, idle_s: int = 60
+) -> Iterator[Crowd]:
     """Run uvicorn as the daemon does."""
+    crowd = Crowd(limits)
     config = uvicorn.Config(
         app,
-        http=Protocol,
+        http=cast("type[asyncio.Protocol]", partial(Protocol, crowd=crowd)),
         loop="uvloop",
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
+        timeout_keep_alive=idle_s,
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:
-        yield
+        yield crowd
     finally:
         server.should_exit = True
         thread.join()

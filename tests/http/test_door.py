@@ -9,7 +9,7 @@ from starlette.types import Message
 
 from dragoman.errors import StartRefused
 from dragoman.http.door import Door
-from dragoman.http.tokens import Caller, Guard
+from dragoman.http.guard import Caller, Guard
 from tests.http import (
     BEARER,
     TOKEN,
@@ -275,7 +275,8 @@ def test_listed_pages_come_in_and_may_read(house: House) -> None:
     ):
         assert answer.status == status
         assert answer.header("access-control-allow-origin") == PAGE
-        assert answer.header("access-control-expose-headers") == "Dragoman-Message-Id, Location"
+        exposed = answer.header("access-control-expose-headers")
+        assert exposed == "Dragoman-Message-Id, Location, X-Request-Id"
         assert answer.header("vary") == "Origin"
         assert answer.header("access-control-allow-credentials") is None
 
@@ -298,7 +299,9 @@ def test_preflight_of_a_listed_page_needs_no_token(house: House) -> None:
         for of in ("methods", "headers")
     )
     assert methods == {"GET", "POST", "PUT", "PATCH", "DELETE"}
-    assert headers == {"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"}
+    assert headers == {
+        "Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Request-Id",
+    }  # fmt: skip
     assert house.room.visits == []
 
 

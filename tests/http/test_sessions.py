@@ -187,6 +187,24 @@ def test_pages_of_sessions_join_without_overlap(listed: Daemon) -> None:
     assert found == ["s4", "s3", "s2", "s1", "s0"]
 
 
+def test_pages_stand_still_while_sessions_come_and_go(data_dir: Path) -> None:
+    with running(data_dir) as daemon:
+        for number in range(9):
+            daemon.create(f"s{number}")
+        found, query = list[str](), "?limit=2"
+        for round in range(10):
+            page = daemon.get(f"/sessions{query}")
+            found += [s["sessionId"] for s in page["sessions"]]
+            if "nextCursor" not in page:
+                break
+            query = f"?limit=2&cursor={page['nextCursor']}"
+            daemon.create(f"new-{round}")
+            # The last one that was shown is what the cursor names; then one that is to come.
+            gone = found[-1] if round % 2 else "s1"
+            daemon.request("DELETE", f"/sessions/{gone}")
+        assert found == ["s8", "s7", "s6", "s5", "s4", "s3", "s2", "s0"]
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -198,6 +216,7 @@ def test_pages_of_sessions_join_without_overlap(listed: Daemon) -> None:
         ("?agent=other", []),
         ("?q=S3", ["s3"]),
         ("?q=T%C3%ADtulo%201", ["s1"]),
+        ("?q=T%C3%8DTULO%201", ["s1"]),
         ("?q=nothing", []),
         ("?q=%25", []),
     ],

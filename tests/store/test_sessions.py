@@ -110,9 +110,12 @@ def test_a_deleted_session_leaves_nothing_but_its_id(data_dir: Path) -> None:
 
     using(data_dir, work)
     with outside(data_dir) as db:
-        for table in ("events", "messages", "requests"):
+        for table in ("messages", "requests"):
             count = f"SELECT count(*) FROM {table} WHERE session = 2"
             assert db.execute(count).fetchone() == (0,)
+        # The newest event of all keeps its place, and nothing else.
+        left = db.execute("SELECT line, raw FROM events WHERE session = 2").fetchall()
+        assert left == [(b"", None)]
         kept = db.execute("SELECT session_id, spec, state, title FROM sessions WHERE n = 2")
         assert kept.fetchone() == ("s", b"", b"", None)
 

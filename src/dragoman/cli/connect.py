@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.exits import reporting
+from dragoman.cli.plain import inert
 from dragoman.errors import TokenInvalid
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def say(document: Any) -> None:
     """Print one JSON document on a line of its own."""
     import msgspec
 
-    typer.echo(msgspec.json.encode(document))
+    typer.echo(inert(msgspec.json.encode(document)))
 
 
 def console() -> Console:

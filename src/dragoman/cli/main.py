@@ -11,18 +11,23 @@ import typer
 from dragoman import __version__
 from dragoman.cli import (
     agents,
+    backup,
     conform,
     doctor,
     events,
     models,
     pending,
     processes,
+    prune,
     record,
     reply,
     send,
     serve,
     sessions,
+    status,
     testing,
+    token,
+    ui,
 )
 
 HINT = """\
@@ -62,10 +67,16 @@ app.command("set")(sessions.change)
 app.command("interrupt")(sessions.interrupt)
 app.command("terminate")(sessions.terminate)
 app.command("rm")(sessions.rm)
+app.add_typer(prune.app, name="sessions")
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.command("ps")(processes.ps)
+app.command("status")(status.status)
 app.add_typer(agents.app, name="agents")
 app.command("models")(models.models)
 app.command("doctor")(doctor.doctor)
+app.command("ui")(ui.ui)
+app.add_typer(token.app, name="token")
 app.add_typer(testing.app, name="testing")
 app.command("conform")(conform.conform)
 app.command("record")(record.record)

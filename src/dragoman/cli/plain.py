@@ -25,6 +25,11 @@ def reveal(text: str) -> str:
     return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def inert(json: bytes) -> str:
+    """The same JSON, with everything escaped that a terminal would obey."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.decode())
+
+
 def line(text: str, most: int = 120) -> str:
     """Clean text on one line, cut to a length."""
     flat = " ".join(clean(text).split())

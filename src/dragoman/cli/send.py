@@ -12,6 +12,7 @@ import typer
 from dragoman.cli import options
 from dragoman.cli.connect import AsJson, DataDir, Session, Url, console, daemon, reaching, say
 from dragoman.cli.exits import ERROR
+from dragoman.cli.plain import inert
 from dragoman.cli.start import Wish, ensure
 from dragoman.cli.watch import Watch
 
@@ -78,7 +79,7 @@ def _print(turn: Iterator[Event]) -> bool:
 
     completed = False
     for event in turn:
-        typer.echo(encode_event(event))
+        typer.echo(inert(encode_event(event)))
         completed = _completes(event)
     return completed
 

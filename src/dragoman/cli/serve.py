@@ -30,6 +30,10 @@ def serve(
         list[str] | None,
         typer.Option(help="A web origin whose pages may call the API; repeatable."),
     ] = None,
+    roots: Annotated[
+        list[str] | None,
+        typer.Option("--root", help="A folder that the file API stays in; repeatable."),
+    ] = None,
     log_level: Annotated[
         str | None, typer.Option(help="debug, info, warning or error.", metavar="LEVEL")
     ] = None,
@@ -47,6 +51,7 @@ def serve(
         "agents_dir": agents_dir,
         "allow_host": allow_host,
         "cors_allow_origin": cors_allow_origin,
+        "roots": roots,
         "log_level": log_level,
     }
     with reporting():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -12,9 +14,11 @@ from dragoman.cli.connect import AsJson, DataDir, Session, Url, daemon, say
 from dragoman.cli.plain import line
 
 if TYPE_CHECKING:
+    from dragoman.client import Client
     from dragoman.schema.http import SessionInfo
 
 Status = Literal["idle", "running", "waiting", "ended"]
+PAGE = 500
 HEADS = ("ID", "AGENT", "STATUS", "EVENTS", "AGE", "TITLE")
 
 
@@ -28,23 +32,36 @@ def ls(
         str | None,
         typer.Option("--query", "-q", metavar="TEXT", help="A part of the id or title."),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, max=10000, metavar="N", help="At most so many.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """List the sessions, newest first."""
     with daemon(url, data_dir, as_json) as client:
-        found = client.sessions(agent=agent, status=status, q=query, limit=limit)
+        size = min(PAGE, limit or PAGE)
+        found = tuple(islice(_pages(client, agent, status, query, size), limit))
         if as_json:
-            say(found)
-        elif not found.sessions:
+            from dragoman.schema.http import SessionList
+
+            say(SessionList(sessions=found))
+        elif not found:
             typer.echo("no sessions")
         else:
             now_ms = int(time.time() * 1000)
-            table.show(HEADS, [_row(each, now_ms) for each in found.sessions], cut_last=True)
+            table.show(HEADS, [_row(each, now_ms) for each in found], cut_last=True)
+
+
+def _pages(
+    client: Client, agent: str | None, status: Status | None, query: str | None, size: int
+) -> Iterator[SessionInfo]:
+    cursor = None
+    while True:
+        page = client.sessions(agent=agent, status=status, q=query, limit=size, cursor=cursor)
+        yield from page.sessions
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 def change(

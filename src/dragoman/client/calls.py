@@ -5,7 +5,7 @@ A client, whether it waits or awaits, only carries a `Call` there and an `Answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -16,7 +16,9 @@ from msgspec import Raw, Struct
 from dragoman.client.events import decode_event
 from dragoman.client.failures import BadAnswer, failure
 from dragoman.errors import InvalidRequest
+from dragoman.schema.access import CreatedToken, CreateToken, Ticket, TokenList
 from dragoman.schema.events import Event
+from dragoman.schema.feed import FeedQuery
 from dragoman.schema.http import (
     AgentList,
     Created,
@@ -42,6 +44,7 @@ from dragoman.schema.http import (
     StreamQuery,
     TurnStreamQuery,
 )
+from dragoman.schema.status import DaemonStatus
 
 Result = TypeVar("Result")
 
@@ -72,7 +75,7 @@ class Call(Generic[Result]):
     read: Callable[[Answer], Result]
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes | None = None
+    content: bytes | Iterable[bytes] | None = None
     timeout_s: float | None = None
     """How long the answer may take, where that is longer than usual."""
 
@@ -151,6 +154,11 @@ def modes(agent: str) -> Call[ModeList]:
 def processes() -> Call[ProcessList]:
     """List what runs."""
     return Call("GET", "/v1/processes", _body(ProcessList))
+
+
+def status() -> Call[DaemonStatus]:
+    """Ask how the daemon does."""
+    return Call("GET", "/v1/status", _body(DaemonStatus))
 
 
 def sessions(query: SessionQuery) -> Call[SessionList]:
@@ -237,6 +245,11 @@ def follow(session: str, after: int, include_raw: bool) -> Call[None]:
     return Call("GET", _session(session, "events", "sse"), _nothing, params=params, headers=headers)
 
 
+def follow_all(query: FeedQuery) -> Call[None]:
+    """Open the stream of all sessions' events."""
+    return Call("GET", "/v1/events/sse", _nothing, params=_params(query))
+
+
 def pending(session: str) -> Call[Pending]:
     """List what waits: messages, permissions, questions."""
     return Call("GET", _session(session, "pending"), _body(Pending))
@@ -260,6 +273,26 @@ def reply_question(session: str, question_id: str, reply: ReplyQuestion) -> Call
 def reject_question(session: str, question_id: str) -> Call[None]:
     """Refuse to answer a question."""
     return Call("POST", _session(session, "questions", question_id, "reject"), _nothing)
+
+
+def tokens() -> Call[TokenList]:
+    """List the tokens."""
+    return Call("GET", "/v1/tokens", _body(TokenList))
+
+
+def create_token(wanted: CreateToken) -> Call[CreatedToken]:
+    """Make a token."""
+    return _post("/v1/tokens", wanted, _body(CreatedToken))
+
+
+def revoke_token(name: str) -> Call[None]:
+    """Make a token good for nothing."""
+    return Call("DELETE", f"/v1/tokens/{_segment(name)}", _nothing)
+
+
+def ticket() -> Call[Ticket]:
+    """Make a ticket that lets a browser in."""
+    return Call("POST", "/v1/tickets", _body(Ticket))
 
 
 def _post(

@@ -55,6 +55,12 @@ class Position:
         self.finished = event.type in last
         return event
 
+    def reach(self, cursor: int) -> None:
+        """The stream of all sessions is so far; here a position is a cursor."""
+        if cursor > self.sequence:
+            self.sequence = cursor
+            self._cuts = 0
+
     def cut(self, error: Exception | None) -> float:
         """The pause before the next attempt. Raise where there shall be none."""
         if not self.connected or self._cuts >= self._retry.attempts:

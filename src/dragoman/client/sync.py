@@ -11,15 +11,20 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import httpx2
+import msgspec
 
 from dragoman.client import calls
 from dragoman.client.calls import Answer, Call, Page
+from dragoman.client.events import decode_event
 from dragoman.client.failures import BadAnswer, Unreachable, failure
+from dragoman.client.files import Files
 from dragoman.client.locate import is_loopback, locate
 from dragoman.client.resume import Position, Retry
 from dragoman.errors import TooManyRequests, Unavailable
+from dragoman.schema.access import CreatedToken, CreateToken, Scope, Ticket, TokenList
 from dragoman.schema.commands import Attachment, PermissionReply
 from dragoman.schema.events import Event, QueueUpdated
+from dragoman.schema.feed import FeedQuery
 from dragoman.schema.http import (
     AgentList,
     Created,
@@ -43,6 +48,7 @@ from dragoman.schema.http import (
     SessionStatus,
     TurnStreamQuery,
 )
+from dragoman.schema.status import DaemonStatus
 
 Result = TypeVar("Result")
 
@@ -86,6 +92,7 @@ class Client:
             # Reading the certificates takes longer than a call; plain HTTP needs none.
             verify=self.url.startswith("https:"),
         )
+        self.files = Files(self._do, self._http)
 
     def __enter__(self) -> Client:
         """Keep the connections open until the end of the block."""
@@ -128,9 +135,32 @@ class Client:
         """List an agent's modes."""
         return self._do(calls.modes(agent))
 
+    def tokens(self) -> TokenList:
+        """List the tokens, without their secrets."""
+        return self._do(calls.tokens())
+
+    def create_token(
+        self, name: str, scopes: Sequence[Scope], expires_in_s: int | None = None
+    ) -> CreatedToken:
+        """Make a token; this answer alone shows it."""
+        wanted = CreateToken(name=name, scopes=tuple(scopes), expires_in_s=expires_in_s)
+        return self._do(calls.create_token(wanted))
+
+    def revoke_token(self, name: str) -> None:
+        """Make a token good for nothing, at once."""
+        self._do(calls.revoke_token(name))
+
+    def ticket(self) -> Ticket:
+        """Make a ticket that lets a browser in, once."""
+        return self._do(calls.ticket())
+
     def processes(self) -> ProcessList:
         """List the processes that run now, and for whom."""
         return self._do(calls.processes())
+
+    def status(self) -> DaemonStatus:
+        """Ask how the daemon does."""
+        return self._do(calls.status())
 
     def sessions(
         self,
@@ -240,6 +270,40 @@ class Client:
             call = calls.follow(session, position.sequence, include_raw)
             yield from self._read(call, position, SESSION_END)
 
+    def follow_all(
+        self,
+        cursor: int | None = None,
+        *,
+        agent: str | None = None,
+        session_ids: Sequence[str] = (),
+        types: Sequence[str] = (),
+        include_raw: bool = False,
+    ) -> Iterator[tuple[int, Event]]:
+        """Every session's events, each once, with the cursor to go on from; a cut is resumed.
+
+        Begins with the next event, unless there is a cursor; 0: with the first one there is.
+        """
+        query = FeedQuery(
+            cursor=cursor,
+            agent=agent,
+            session_id=",".join(session_ids) or None,
+            type=",".join(types) or None,
+            include_raw=include_raw,
+        )
+        position = Position(self.url, self._retry, cursor or 0)
+        while True:
+            cut: Exception | None = None
+            try:
+                for frame in self._blocks(calls.follow_all(query), position):
+                    position.reach(int(frame.id or 0))
+                    if frame.data:
+                        yield position.sequence, decode_event(frame.data)
+            except (httpx2.TransportError, Unavailable, TooManyRequests) as error:
+                cut = error
+            if position.sequence:
+                query = msgspec.structs.replace(query, cursor=position.sequence)
+            time.sleep(position.cut(cut))
+
     def pending(self, session: str) -> Pending:
         """List what waits: messages for the agent, requests for people."""
         return self._do(calls.pending(session))
@@ -308,6 +372,9 @@ class Client:
             time.sleep(position.cut(cut))
 
     def _frames(self, call: Call[None], position: Position) -> Iterator[str]:
+        return (block.data for block in self._blocks(call, position) if block.data)
+
+    def _blocks(self, call: Call[None], position: Position) -> Iterator[httpx2.ServerSentEvent]:
         request = self._request(call, timeout=self._stream_timeout)
         request.headers["Accept"] = "text/event-stream"
         response = self._http.send(request, stream=True)
@@ -320,7 +387,7 @@ class Client:
             position.connected = True
             position.hear(response.headers.get(calls.MESSAGE_ID))
             source = httpx2.EventSource(response, max_event_size=None)
-            yield from (frame.data for frame in source if frame.data)
+            yield from source
         except httpx2.SSEError as error:
             raise BadAnswer(f"{call.path} is no event stream: {error}") from None
         finally:

@@ -5,26 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from starlette.applications import Starlette
+from starlette.routing import Route
 
 from dragoman.http import problems
 from dragoman.http.daemon import Daemon
 from dragoman.http.door import Door
-from dragoman.http.routes import starlette_routes
-from dragoman.http.tokens import Guard
+from dragoman.http.guard import Guard
+from dragoman.http.metrics import get_metrics
+from dragoman.http.routes import ROUTES, starlette_routes
+from dragoman.http.traffic import Register
+from dragoman.http.ui import page_routes
 
 
-def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Door:
-    """Everything that answers, with the door in front of it."""
-    app = Starlette(routes=starlette_routes())
+def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Register:
+    """Everything that answers, with the door in front of it, and a register outside."""
+    app = Starlette(routes=[*_open(daemon), *starlette_routes(), *page_routes()])
     app.router.redirect_slashes = False
     app.state.daemon = daemon
+    app.state.guard = guard
+    app.state.port_of = port_of
     problems.install(app)
     settings = daemon.settings
-    return Door(
+    door = Door(
         app,
         guard=guard,
         host=settings.host,
         port_of=port_of,
         allow_hosts=settings.allow_host,
         allow_origins=settings.cors_allow_origin,
+        public=(
+            "/ui",
+            "/ui/",
+            *(r.operation.path for r in ROUTES if r.operation.public),
+            *(route.path for route in _open(daemon)),
+        ),
     )
+    return Register(door, daemon.traffic, settings.access_log)
+
+
+def _open(daemon: Daemon) -> list[Route]:
+    """What is served without a token because the settings say so."""
+    return [Route("/metrics", get_metrics)] if daemon.settings.open_metrics else []

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from dragoman.http.traffic import Traffic
 from dragoman.runtime.agents import Agents
+from dragoman.runtime.files import Files
 from dragoman.runtime.sessions import Sessions
 from dragoman.settings import Settings
 from dragoman.store import Store
@@ -20,6 +22,8 @@ class Daemon(Struct, frozen=True):
     store: Store
     agents: Agents
     sessions: Sessions
+    files: Files
+    traffic: Traffic = field(default_factory=Traffic)
 
 
 def daemon_of(scope: Mapping[str, Any]) -> Daemon:

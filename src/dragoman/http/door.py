@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,13 +14,16 @@ from dragoman.errors import (
     StartRefused,
     TokenInvalid,
 )
+from dragoman.http.guard import Entry, Guard
 from dragoman.http.problems import instance_of, send_problem
-from dragoman.http.protocol import TARGET
-from dragoman.http.tokens import Guard
+from dragoman.http.protocol import CONNECTION, TARGET
+from dragoman.http.tokens import RESERVED
 from dragoman.settings import LOOPBACK
 
 CALLER = "dragoman.caller"
 """Scope key: the Caller, on every request that needed a token."""
+ENTRY = "dragoman.entry"
+"""Scope key: how that caller came in."""
 HEALTH = "/v1/health"
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -29,19 +33,24 @@ _WATCHED = frozenset(
         b"host",
         b"origin",
         b"sec-fetch-site",
+        b"sec-fetch-mode",
+        b"sec-fetch-dest",
         b"authorization",
+        b"cookie",
         b"access-control-request-method",
     )
 )
 _OWN_NAMES = (b"localhost", b"127.0.0.1", b"[::1]")
 _OWN_SITES = (None, b"same-origin", b"none")
+_READING = ("GET", "HEAD")
 _TOKEN_PARAMETERS = (b"token", b"access_token")
+_UNTIL_THE_END = contextlib.nullcontext()
 _CLOSE = ((b"connection", b"close"),)
 _PREFLIGHT = (
     (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"),
     (
         b"access-control-allow-headers",
-        b"Authorization, Content-Type, Idempotency-Key, Last-Event-ID",
+        b"Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id",
     ),
     (b"access-control-max-age", b"600"),
 )
@@ -95,7 +104,14 @@ class Door:
             shown = () if isinstance(error, PermissionDenied) else cors
             await send_problem(_with_headers(send, shown), error, instance_of(scope), _CLOSE)
         else:
-            await self._app(scope, receive, _with_headers(send, cors))
+            with self._visit(scope):
+                await self._app(scope, receive, _with_headers(send, cors))
+
+    def _visit(self, scope: Scope) -> contextlib.AbstractContextManager[None]:
+        if ENTRY not in scope or (scope[CALLER].token in RESERVED and scope[ENTRY].login is None):
+            # The daemon's own token is good for as long as the daemon lives.
+            return _UNTIL_THE_END
+        return self._guard.visit(scope[CONNECTION], scope[ENTRY])
 
     def _check_host(self, scope: Scope, seen: dict[bytes, bytes]) -> None:
         if TARGET in scope:
@@ -110,21 +126,35 @@ class Door:
             )
 
     def _check_page(self, scope: Scope, seen: dict[bytes, bytes], has_cors: bool) -> None:
-        if has_cors:
+        if has_cors or self._is_visit(scope, seen):
             return
         origin = seen.get(b"origin")
-        if origin is not None:
-            own = scope["scheme"].encode() + b"://" + seen[b"host"]
-            if origin.lower() != own.lower():
-                raise PermissionDenied(
-                    f"pages of {_shown(origin)} may not call this daemon; start with "
-                    "--cors-allow-origin and that origin if they should"
-                )
+        if origin is not None and not self._is_own(origin, scope, seen):
+            raise PermissionDenied(
+                f"pages of {_shown(origin)} may not call this daemon; start with "
+                "--cors-allow-origin and that origin if they should"
+            )
         if seen.get(b"sec-fetch-site") not in _OWN_SITES:
             raise PermissionDenied(
                 "pages of other sites may not call this daemon; --cors-allow-origin lists those "
                 "that may"
             )
+
+    def _is_visit(self, scope: Scope, seen: dict[bytes, bytes]) -> bool:
+        """Whether a person follows a link, from wherever, to a page that holds no secret."""
+        return (
+            scope["method"] in _READING
+            and scope["path"].startswith(self._public_folders)
+            and b"origin" not in seen
+            and seen.get(b"sec-fetch-mode") == b"navigate"
+            and seen.get(b"sec-fetch-dest") == b"document"
+        )
+
+    def _is_own(self, origin: bytes, scope: Scope, seen: dict[bytes, bytes]) -> bool:
+        host = seen[b"host"].lower()
+        # A proxy in front of a Host that was listed may speak TLS for us.
+        schemes = (scope["scheme"].encode(), *([b"https"] if self._is_listed(host) else []))
+        return origin.lower() in [scheme + b"://" + host for scheme in schemes]
 
     async def _check_token(self, scope: Scope, seen: dict[bytes, bytes]) -> None:
         query = scope["query_string"]
@@ -140,17 +170,36 @@ class Door:
         is_allowed = self._on_loopback or self._is_allowed(seen[b"host"])
         if is_allowed and self._is_public(scope["path"]):
             return
-        caller = self._guard.check(seen.get(b"authorization"))
-        if caller is not None:
-            scope[CALLER] = caller
+        peer = scope["client"][0] if scope["client"] else ""
+        entry = self._enter(scope, seen, peer, is_allowed)
+        if entry is not None:
+            scope[CALLER], scope[ENTRY] = entry.caller, entry
             return
-        await self._guard.slow_down()
+        if self._guard.delay_s(peer) and CONNECTION in scope:
+            scope[CONNECTION].stand_aside()
+        await self._guard.slow_down(peer)
         if is_allowed:
             raise TokenInvalid("a valid token is needed: send 'Authorization: Bearer <token>'")
         raise PermissionDenied(
             "under this Host a valid token is needed: send 'Authorization: Bearer <token>', "
             "or start with --allow-host"
         )
+
+    def _enter(
+        self, scope: Scope, seen: dict[bytes, bytes], peer: str, is_allowed: bool
+    ) -> Entry | None:
+        if b"authorization" in seen or b"cookie" not in seen:
+            return self._guard.check(seen.get(b"authorization"), peer)
+        cookie = _cookie(seen[b"cookie"], cookie_name(self._port_of()))
+        if cookie is None or not is_allowed or self._guard.is_open:
+            return self._guard.check(None, peer)
+        # A browser sends the cookie by itself. Whoever changes anything by it must be our page.
+        origin = seen.get(b"origin")
+        is_page = origin is not None and self._is_own(origin, scope, seen)
+        is_page = is_page or seen.get(b"sec-fetch-site") == b"same-origin"
+        if not is_page and (origin is not None or scope["method"] not in _READING):
+            return self._guard.check(None, peer)
+        return self._guard.check_cookie(cookie, peer)
 
     def _is_public(self, path: str) -> bool:
         return path in self._public or path.startswith(self._public_folders)
@@ -159,10 +208,11 @@ class Door:
         if not self._own_hosts:
             self._own_hosts = _own_hosts(self._port_of())
         host = host.lower()
-        if host in self._own_hosts or host in self._listed or b"*" in self._listed:
-            return True
+        return host in self._own_hosts or b"*" in self._listed or self._is_listed(host)
+
+    def _is_listed(self, host: bytes) -> bool:
         name, _, port = host.rpartition(b":")
-        return port.isdigit() and name in self._listed
+        return host in self._listed or (port.isdigit() and name in self._listed)
 
 
 def _watched(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
@@ -172,6 +222,26 @@ def _watched(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
             # One that is said twice says nothing: an empty value passes no check.
             seen[name] = b"" if name in seen else value
     return seen
+
+
+def is_own_name(host: str) -> bool:
+    """Whether a Host can only mean this machine."""
+    return host.lower().encode().rpartition(b":")[0] in _OWN_NAMES
+
+
+def cookie_name(port: int) -> str:
+    """Name the cookie: browsers tell hosts apart, but not their ports."""
+    return f"dragoman-{port}"
+
+
+def _cookie(header: bytes, name: str) -> bytes | None:
+    found = [
+        value
+        for part in header.split(b";")
+        for key, is_pair, value in [part.strip().partition(b"=")]
+        if is_pair and key == name.encode()
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _with_headers(send: Send, cors: Headers) -> Send:
@@ -215,7 +285,7 @@ def _parse_origin(text: str) -> bytes:
 def _cors(origin: bytes) -> Headers:
     return (
         (b"access-control-allow-origin", origin),
-        (b"access-control-expose-headers", b"Dragoman-Message-Id, Location"),
+        (b"access-control-expose-headers", b"Dragoman-Message-Id, Location, X-Request-Id"),
         (b"vary", b"Origin"),
     )
 

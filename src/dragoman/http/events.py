@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from dragoman.errors import DragomanError, InvalidRequest
 from dragoman.http import parse
 from dragoman.http.daemon import daemon_of
-from dragoman.http.problems import instance_of, send_problem
+from dragoman.http.problems import refuse
 from dragoman.http.protocol import CONNECTION, Protocol
 from dragoman.http.sessions import idempotency_key
 from dragoman.http.turn import turn_of
@@ -41,7 +41,7 @@ class Events:
                 raw=wanted.include_raw,
             )
         except DragomanError as error:
-            return await send_problem(send, error, instance_of(scope))
+            return await refuse(scope, send, error)
         more = b"true" if page.has_more else b"false"
         body = b'{"events":[%b],"hasMore":%b}' % (page.events, more)
         headers = [
@@ -63,7 +63,7 @@ class EventStream:
         try:
             wanted = parse.query(StreamQuery, scope["query_string"])
             last, ended = await store.position(session_id)
-            resumed = _last_event_id(scope)
+            resumed = last_event_id(scope)
             after = wanted.offset if resumed is None else resumed
             if after > last:
                 raise InvalidRequest(
@@ -71,14 +71,14 @@ class EventStream:
                     field="offset" if resumed is None else "Last-Event-ID",
                 )
         except DragomanError as error:
-            return await send_problem(send, error, instance_of(scope))
+            return await refuse(scope, send, error)
         if ended and resumed == last:
             # An EventSource that came for more stops at this answer.
             await send({"type": "http.response.start", "status": 204, "headers": []})
             return await send({"type": "http.response.body"})
         sink = scope[CONNECTION].write_chunk
         batches = store.follow(session_id, after, raw=wanted.include_raw, sink=sink)
-        return await _stream(batches, scope, send)
+        return await stream(batches, scope, send)
 
 
 class TurnStream:
@@ -97,16 +97,17 @@ class TurnStream:
             after, _ = await daemon.store.position(session_id)
             receipt = await daemon.sessions.send(session_id, message, key, wanted.delivery)
         except DragomanError as error:
-            return await send_problem(send, error, instance_of(scope))
+            return await refuse(scope, send, error)
         if not receipt.fresh:
             after = 0
         batches = daemon.store.follow(held, after, raw=wanted.include_raw)
         turn = turn_of(receipt.message_id, batches, held)
         header = (b"dragoman-message-id", receipt.message_id.encode())
-        return await _stream(turn, scope, send, [header])
+        return await stream(turn, scope, send, [header])
 
 
-def _last_event_id(scope: Scope) -> int | None:
+def last_event_id(scope: Scope) -> int | None:
+    """The position that a reader resumes from, by its header. Raise InvalidRequest."""
     for name, value in scope["headers"]:
         if name == b"last-event-id":
             if not (value.isdigit() and len(value) < 19):
@@ -117,7 +118,7 @@ def _last_event_id(scope: Scope) -> int | None:
     return None
 
 
-async def _stream(
+async def stream(
     batches: AsyncGenerator[Batch],
     scope: Scope,
     send: Send,

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Scope, Send
 
-from dragoman import errors
+from dragoman import errors, logs
 from dragoman.errors import (
     DaemonError,
     DragomanError,
@@ -20,16 +20,20 @@ from dragoman.errors import (
     InvalidRequest,
     MethodNotAllowed,
     NotFound,
+    RangeNotSatisfiable,
     RequestError,
     StartRefused,
     StorageFull,
     TokenInvalid,
+    TooLarge,
     TooManyRequests,
     Unavailable,
 )
 from dragoman.schema.http import Problem, to_json
 
 MEDIA_TYPE = "application/problem+json"
+LIMIT = "dragoman.limit"
+"""Scope key: the setting that a request was refused for."""
 _GROUPS = (DragomanError, RequestError, DaemonError)
 
 PROBLEMS: tuple[type[DragomanError], ...] = tuple(
@@ -49,6 +53,10 @@ def type_of(error: DragomanError | type[DragomanError]) -> str:
 
 def problem(error: DragomanError, instance: str | None) -> Problem:
     """Tell an error as a document; `instance` is the path that was asked for."""
+    details = error.details
+    if isinstance(error, InternalError) and (request_id := logs.request_id()):
+        # The reason is in the log, under this id.
+        details = {**details, "requestId": request_id}
     return Problem(
         type=type_of(error),
         title=error.title,
@@ -57,7 +65,7 @@ def problem(error: DragomanError, instance: str | None) -> Problem:
         instance=instance,
         agent=error.agent,
         session_id=error.session_id,
-        details=error.details or None,
+        details=details or None,
     )
 
 
@@ -68,7 +76,7 @@ def respond(
     return Response(
         to_json(problem(error, instance)),
         status_code=error.status,
-        headers={**_headers_of(error), **(headers or {})},
+        headers={**headers_of(error), **(headers or {})},
         media_type=MEDIA_TYPE,
     )
 
@@ -84,11 +92,23 @@ async def send_problem(
     start = [
         (b"content-type", MEDIA_TYPE.encode()),
         (b"content-length", str(len(body)).encode()),
-        *((name.encode(), value.encode()) for name, value in _headers_of(error).items()),
+        *((name.encode(), value.encode()) for name, value in headers_of(error).items()),
         *headers,
     ]
     await send({"type": "http.response.start", "status": error.status, "headers": start})
     await send({"type": "http.response.body", "body": body})
+
+
+async def refuse(scope: Scope, send: Send, error: DragomanError) -> None:
+    """Answer an ASGI request with what went wrong."""
+    note_limit(scope, error)
+    await send_problem(send, error, instance_of(scope))
+
+
+def note_limit(scope: Scope, error: DragomanError) -> None:
+    """Remember which limit a request was refused for, for those who count."""
+    if isinstance(error, TooManyRequests):
+        scope[LIMIT] = error.details.get("limit", "other")
 
 
 def instance_of(scope: Scope) -> str:
@@ -103,10 +123,16 @@ def install(app: Starlette) -> None:
     app.add_exception_handler(Exception, _answer_defect)
 
 
-def _headers_of(error: DragomanError) -> dict[str, str]:
+def headers_of(error: DragomanError) -> dict[str, str]:
+    """Give the headers that go with an error."""
     match error:
         case TokenInvalid():
             return {"www-authenticate": "Bearer"}
+        case RangeNotSatisfiable():
+            return {"content-range": f"bytes */{error.details['size']}"}
+        case TooLarge():
+            # The rest of the body is not read.
+            return {"connection": "close"}
         case StorageFull() | Unavailable() | TooManyRequests():
             return {"retry-after": "1"}
         case _:
@@ -115,6 +141,7 @@ def _headers_of(error: DragomanError) -> dict[str, str]:
 
 async def _answer_ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, DragomanError)
+    note_limit(request.scope, error)
     return respond(error, instance_of(request.scope))
 
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.routing import Route as StarletteRoute
-from starlette.types import Scope
+from starlette.types import Message, Receive, Scope, Send
 
 from dragoman.errors import (
     AgentNotInstalled,
@@ -25,6 +25,7 @@ from dragoman.errors import (
     ModeNotSupported,
     NotFound,
     PermissionDenied,
+    RangeNotSatisfiable,
     SessionEnded,
     SessionExists,
     SessionNotFound,
@@ -36,11 +37,20 @@ from dragoman.errors import (
     UnsupportedAgent,
     UnsupportedMediaType,
 )
-from dragoman.http import agents, sessions
+from dragoman.http import access, agents, files, sessions
 from dragoman.http.contract import get_openapi, get_schema
 from dragoman.http.events import Events, EventStream, TurnStream
+from dragoman.http.feed import Feed
+from dragoman.http.metrics import get_metrics
+from dragoman.http.protocol import CONNECTION
+from dragoman.http.status import get_status
+from dragoman.http.traffic import ROUTE
 from dragoman.runtime.sessions import ensure_id
+from dragoman.schema import access as access_schema
+from dragoman.schema import feed as feed_schema
+from dragoman.schema import files as files_schema
 from dragoman.schema import http as schema
+from dragoman.schema import status as status_schema
 from dragoman.schema.export import Header, Media, Operation
 
 Endpoint = Callable[[Request], Awaitable[Response]] | Any
@@ -51,9 +61,25 @@ _FIND = (InvalidRequest, SessionNotFound)
 _BODY = (InvalidRequest, TooLarge, UnsupportedMediaType)
 _CHANGE = (*_FIND, StorageFull, Unavailable)
 _WRITE = (*_CHANGE, SessionEnded)
+_SMALL = 64 * 1024
+"""The largest body where only a few words are expected."""
 _KEY = Header(name="Idempotency-Key", description="The same key never sends twice.")
 _MESSAGE_ID = Header(name="Dragoman-Message-Id", description="The id of the accepted message.")
+_LAST_CURSOR = Header(name="Last-Event-ID", description="Resume after this; wins over cursor.")
 _LAST_ID = Header(name="Last-Event-ID", description="Resume after this event; wins over offset.")
+
+_PATH = (InvalidRequest, SessionNotFound, NotFound, Unavailable)
+_PART = (
+    Header(name="Range", description="One range of bytes."),
+    Header(name="If-Range", description="The `ETag` or `Last-Modified` that the range is of."),
+    Header(name="If-None-Match", description="An `ETag` that is known."),
+    Header(name="If-Modified-Since", description="A `Last-Modified` that is known."),
+)
+_VERSION = (
+    Header(name="ETag", description="Another one for other content."),
+    Header(name="Last-Modified", description="When the file was written."),
+)
+_OTHER = {206: "The part of the file that was asked for.", 304: "It is as it was."}
 
 
 class Route(Struct, frozen=True):
@@ -66,7 +92,8 @@ class Route(Struct, frozen=True):
 def _route(
     method: Any, path: str, endpoint: Endpoint, name: str, summary: str, **more: Any
 ) -> Route:
-    tag = path.split("/")[2].partition("{")[0]
+    tag = path.removeprefix("/v1").split("/")[1]
+    more.setdefault("scope", "read" if method == "get" else "write")
     operation = Operation(method=method, path=path, name=name, summary=summary, tag=tag, **more)
     return Route(operation, endpoint)
 
@@ -99,6 +126,14 @@ ROUTES: tuple[Route, ...] = (
            request_headers=(_KEY,), query=schema.TurnStreamQuery, body=schema.Message,
            response=Media.EVENT_STREAM, response_headers=(_MESSAGE_ID,),
            problems=(*_BODY, *_WRITE, Conflict, KeyReused, TooManyRequests)),
+    _route("get", "/v1/events/sse", Feed(), "stream_all_events",
+           "Follow the events of all sessions, in the order in which they were committed.",
+           description="Each frame is `id: CURSOR` and `data: EVENT`; a frame of an `id` alone "
+           "says how far the stream is. Begins now, unless a cursor is given; 0 begins with the "
+           "first event there is. Ends with the daemon only.",
+           query=feed_schema.FeedQuery, request_headers=(_LAST_CURSOR,),
+           response=Media.EVENT_STREAM,
+           problems=(InvalidRequest, UnsupportedAgent, Unavailable)),
     _route("get", "/v1/sessions", sessions.list_sessions, "list_sessions",
            "List sessions, newest first.", query=schema.SessionQuery, response=schema.SessionList,
            problems=(InvalidRequest,)),
@@ -127,9 +162,10 @@ ROUTES: tuple[Route, ...] = (
            "End a session and remove everything of it but its id.", status=204, problems=_CHANGE),
     _route("post", f"{_S}/terminate", sessions.terminate_session, "terminate_session",
            "End a session, its agent, and all that the agent started.", status=204,
+           max_body_bytes=_SMALL,
            problems=(*_BODY, *_CHANGE)),
     _route("post", f"{_S}/interrupt", sessions.interrupt_session, "interrupt_turn",
-           "End the running turn, not the session.", status=204,
+           "End the running turn, not the session.", status=204, max_body_bytes=_SMALL,
            description="Without a turn nothing happens.",
            problems=(*_BODY, *_WRITE, AgentProcessExited)),
     _route("get", f"{_S}/pending", sessions.get_pending, "get_pending",
@@ -138,21 +174,62 @@ ROUTES: tuple[Route, ...] = (
     _route("delete", f"{_S}/pending/{{message_id}}", sessions.delete_pending, "cancel_message",
            "Take a waiting message back.", status=204, problems=(*_WRITE, NotFound, Conflict)),
     _route("post", f"{_S}/permissions/{{permission_id}}/reply", sessions.reply_permission,
-           "reply_permission", "Give or refuse a permission.", status=204,
+           "reply_permission", "Give or refuse a permission.", status=204, scope="approve",
            description="The first answer wins; the same answer again is fine.",
            body=schema.ReplyPermission,
            problems=(*_BODY, *_WRITE, NotFound, AlreadyResolved, AgentProcessExited)),
     _route("post", f"{_S}/questions/{{question_id}}/reply", sessions.reply_question,
-           "reply_question", "Answer a question.", status=204,
+           "reply_question", "Answer a question.", status=204, scope="approve",
            description="One list of answers for each question.", body=schema.ReplyQuestion,
            problems=(*_BODY, *_WRITE, NotFound, AlreadyResolved, AgentProcessExited)),
     _route("post", f"{_S}/questions/{{question_id}}/reject", sessions.reject_question,
-           "reject_question", "Refuse to answer a question.", status=204,
+           "reject_question", "Refuse to answer a question.", status=204, scope="approve",
+           max_body_bytes=_SMALL,
            problems=(*_BODY, *_WRITE, NotFound, AlreadyResolved, AgentProcessExited)),
+    _route("get", f"{_S}/files/{{name}}", files.read_stored_file, "get_session_file",
+           "Fetch an image or another file that a session's events name.",
+           description="`name` is the last part of the `path` in the event. PNG, JPEG, GIF and "
+           "WebP come as what they are, anything else as bytes to be saved.",
+           request_headers=_PART, response=Media.IMAGE, response_headers=_VERSION,
+           other_responses=_OTHER, problems=(*_FIND, NotFound, RangeNotSatisfiable)),
+    _route("get", "/v1/fs/entries", files.list_entries, "list_entries", "List a folder, by name.",
+           query=files_schema.FolderQuery, response=files_schema.FsEntry, is_list=True,
+           problems=_PATH),
+    _route("get", "/v1/fs/file", files.read_file, "read_file", "Fetch a file, or a part of it.",
+           query=files_schema.PathQuery, request_headers=_PART, response=Media.BYTES,
+           response_headers=_VERSION, other_responses=_OTHER,
+           problems=(*_PATH, RangeNotSatisfiable)),
+    _route("put", "/v1/fs/file", files.write_file, "write_file",
+           "Write a file, and the folders above it.",
+           description="It is in its place when all of it has come, and not before. One that is "
+           "there is replaced and keeps its mode.",
+           query=files_schema.PathQuery, body=Media.BYTES, response=files_schema.FsWritten,
+           problems=(*_PATH, Conflict, TooLarge, StorageFull)),
+    _route("delete", "/v1/fs/entry", files.remove_entry, "remove_entry",
+           "Remove a file, a link or a folder.", query=files_schema.RemoveQuery,
+           response=files_schema.FsDone, problems=(*_PATH, Conflict)),
+    _route("post", "/v1/fs/mkdir", files.make_folder, "make_folder",
+           "Make a folder, and those above it.", description="One that is there is fine.",
+           query=files_schema.PathQuery, response=files_schema.FsDone,
+           problems=(*_BODY, *_PATH, Conflict, StorageFull)),
+    _route("post", "/v1/fs/move", files.move_entry, "move_entry",
+           "Move or rename a file, a link or a folder.",
+           description="The folders above the new place are made.",
+           query=files_schema.MoveQuery, body=files_schema.FsMove, response=files_schema.FsMoved,
+           problems=(*_BODY, *_PATH, Conflict, StorageFull)),
+    _route("get", "/v1/fs/stat", files.get_stat, "get_stat", "Look at one entry.",
+           query=files_schema.PathQuery, response=files_schema.FsStat, problems=_PATH),
+    _route("post", "/v1/fs/upload-batch", files.upload_batch, "upload_batch",
+           "Unpack a tar archive into a folder.",
+           description="It may be compressed with gzip. All of it is refused, or all is put in "
+           "its place once it has come; files that are there are replaced.",
+           query=files_schema.FolderQuery, body=Media.TAR, response=files_schema.FsUnpacked,
+           problems=(*_BODY, *_PATH, Conflict, StorageFull)),
     _route("get", "/v1/agents", agents.list_agents, "list_agents",
            "List the agents, as this machine has them.", response=schema.AgentList),
     _route("post", "/v1/agents/{agent}/install", agents.install_agent, "install_agent",
            "Install an agent from npm, at the version it is proven with.", status=204,
+           scope="admin", max_body_bytes=_SMALL,
            description="Answers when it is done. What is installed already stays, unless "
            "`reinstall` is true. A session's create installs what it needs by itself.",
            body=schema.InstallAgent, body_required=False,
@@ -168,6 +245,36 @@ ROUTES: tuple[Route, ...] = (
     _route("get", "/v1/processes", agents.list_processes, "list_processes",
            "List the processes that run now: for whom, since when, their trees and cost.",
            response=schema.ProcessList),
+    _route("get", "/v1/tokens", access.list_tokens, "list_tokens",
+           "List the tokens, without their secrets.",
+           description="The daemon's own token is not among them.",
+           scope="admin", response=access_schema.TokenList),
+    _route("post", "/v1/tokens", access.create_token, "create_token",
+           "Make a token; this answer alone shows it.", scope="admin",
+           body=access_schema.CreateToken, status=201, response=access_schema.CreatedToken,
+           problems=(*_BODY, Conflict, StorageFull)),
+    _route("delete", "/v1/tokens/{name}", access.revoke_token, "revoke_token",
+           "Make a token good for nothing, at once.",
+           description="Streams that were opened with it end.", scope="admin", status=204,
+           problems=(NotFound, StorageFull)),
+    _route("post", "/v1/tickets", access.create_ticket, "create_ticket",
+           "Make a ticket that lets a browser in, once, with the caller's own rights.",
+           scope="read", status=201, response=access_schema.Ticket, problems=_BODY),
+    _route("post", "/v1/login", access.login, "login", "Swap a ticket for a cookie.",
+           description="The cookie is `HttpOnly` and `SameSite=Strict`. It is forgotten when the "
+           "daemon ends, or when it is not used for a week.",
+           public=True, body=access_schema.Login, status=204,
+           response_headers=(Header(name="Set-Cookie", description="The cookie."),),
+           problems=(*_BODY, TokenInvalid)),
+    _route("post", "/v1/logout", access.logout, "logout",
+           "Forget the cookie that this comes with.", description="Streams that it opened end.",
+           scope="read", status=204, problems=_BODY),
+    _route("get", "/v1/status", get_status, "get_status",
+           "How the daemon does: its store, sessions, agents and limits.",
+           response=status_schema.DaemonStatus),
+    _route("get", "/metrics", get_metrics, "get_metrics", "Metrics, for Prometheus.",
+           description="With the setting `open_metrics` it needs no token.",
+           response=Media.TEXT),
     _route("get", "/v1/health", agents.get_health, "get_health", "Say that the daemon lives.",
            response=schema.Health, public=True),
     _route("get", "/v1/schema.json", get_schema, "get_schema", "The JSON Schema of an event.",
@@ -178,7 +285,12 @@ ROUTES: tuple[Route, ...] = (
 
 
 class _Strict(StarletteRoute):
-    """A route that takes an id only as it can be."""
+    """A route as its operation says: who may, how much, and an id only as it can be."""
+
+    def __init__(self, route: Route) -> None:
+        operation = route.operation
+        super().__init__(operation.path, route.endpoint, methods=[operation.method.upper()])
+        self._operation = operation
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match a request. Raise InvalidRequest where a part of its path cannot be an id."""
@@ -186,14 +298,43 @@ class _Strict(StarletteRoute):
             # Decoded, it would be taken for the end of the id that it is a part of.
             raise InvalidRequest("an id cannot hold a slash", field="path")
         match, found = super().matches(scope)
+        if match is not Match.NONE:
+            found[ROUTE] = self.path
         if match is not Match.NONE and "session_id" in found["path_params"]:
             ensure_id(found["path_params"]["session_id"])
         return match, found
 
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Carry a request out. Raise PermissionDenied or Unavailable before it is begun."""
+        if scope["method"] not in (self.methods or ()):
+            return await super().handle(scope, receive, send)
+        operation = self._operation
+        if not operation.public:
+            await access.ensure_scope(scope, operation.scope)
+        if operation.max_body_bytes is not None:
+            receive = _bounded(receive, operation.max_body_bytes)
+        if operation.response is not Media.EVENT_STREAM:
+            return await super().handle(scope, receive, send)
+        connection = scope[CONNECTION]
+        with connection.crowd.streaming(connection):
+            return await super().handle(scope, receive, send)
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
+    """The same body, up to a size."""
+    size = 0
+
+    async def receive_some() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > most:
+            raise TooLarge(f"the body is larger than {most} bytes")
+        return message
+
+    return receive_some
+
 
 def starlette_routes() -> list[StarletteRoute]:
     """The table as Starlette wants it."""
-    return [
-        _Strict(route.operation.path, route.endpoint, methods=[route.operation.method.upper()])
-        for route in ROUTES
-    ]
+    return [_Strict(route) for route in ROUTES]

@@ -13,23 +13,31 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import uvicorn
 import uvloop
+from starlette.types import ASGIApp
 
 from dragoman import logs
 from dragoman.agents import adapters
 from dragoman.errors import StartRefused
 from dragoman.http.app import make_app
+from dragoman.http.crowd import Crowd, limits_of
 from dragoman.http.daemon import Daemon
+from dragoman.http.guard import Guard
 from dragoman.http.port import holder_of
 from dragoman.http.protocol import Protocol
-from dragoman.http.tokens import Guard, load_token
+from dragoman.http.tickets import TICKET_S
+from dragoman.http.tokens import Keyring, load_token
 from dragoman.runtime.agents import Agents
+from dragoman.runtime.files import Files
 from dragoman.runtime.kin import kin
 from dragoman.runtime.left import end_all, watch
 from dragoman.runtime.sessions import Sessions
+from dragoman.runtime.upkeep import Upkeep
 from dragoman.settings import Settings
 from dragoman.store import open_store
 
@@ -58,7 +66,8 @@ def run(settings: Settings) -> int:
         logs.redact(token)
     kin.adopt()
     _tune_collector()
-    uvloop.run(_serve(settings, Guard(token)))
+    keyring = Keyring(Path(settings.data_dir) / "tokens.json")
+    uvloop.run(_serve(settings, Guard(token, keyring)))
     return 0
 
 
@@ -73,25 +82,11 @@ async def _serve(settings: Settings, guard: Guard) -> None:
     port = listener.getsockname()[1]
     async with _daemon(settings) as daemon:
         app = make_app(daemon, guard, lambda: port)
-        server = _Server(
-            uvicorn.Config(
-                app,
-                http=Protocol,
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                date_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=GRACEFUL_S,
-                backlog=BACKLOG,
-            )
-        )
+        server = _Server(_config(app, Crowd(limits_of(settings)), settings))
         stop = _stop_signal()
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        heart = asyncio.create_task(_beat(daemon, settings.heartbeat_s))
-        with _announced(settings, port):
+        heart = asyncio.create_task(_beat(daemon, guard, settings.heartbeat_s))
+        with _announced(settings, port, guard.ticket()):
             await asyncio.wait((serving, stop), return_when=asyncio.FIRST_COMPLETED)
             log.info("stopping")
             daemon.agents.stop()
@@ -101,6 +96,24 @@ async def _serve(settings: Settings, guard: Guard) -> None:
         heart.cancel()
         server.should_exit = True
         await serving
+
+
+def _config(app: ASGIApp, crowd: Crowd, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        # A cast, because uvicorn asks for a class and only ever calls it.
+        http=cast("type[asyncio.Protocol]", partial(Protocol, crowd=crowd)),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=cast("int", settings.idle_timeout_s),
+        timeout_graceful_shutdown=GRACEFUL_S,
+        backlog=BACKLOG,
+    )
 
 
 class _Server(uvicorn.Server):
@@ -116,14 +129,18 @@ class _Server(uvicorn.Server):
 async def _daemon(settings: Settings) -> AsyncIterator[Daemon]:
     store = open_store(Path(settings.data_dir), synchronous=settings.synchronous)
     try:
+        files = Files(settings)
         agents = Agents(adapters(), settings)
         sessions = Sessions(store, agents, settings)
         await sessions.recover()
         watching = asyncio.create_task(watch(store))
+        upkeep = asyncio.create_task(Upkeep(sessions, store, settings).run())
         try:
-            yield Daemon(settings, store, agents, sessions)
+            yield Daemon(settings, store, agents, sessions, files)
         finally:
+            files.close()
             watching.cancel()
+            upkeep.cancel()
             # A session that waits for its disk could not end its agent.
             await end_all(store, Path(settings.data_dir))
     finally:
@@ -137,9 +154,10 @@ def _stop_signal() -> asyncio.Task[object]:
     return asyncio.create_task(stop.wait())
 
 
-async def _beat(daemon: Daemon, seconds: float) -> None:
+async def _beat(daemon: Daemon, guard: Guard, seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds)
+        guard.turn_out()
         daemon.store.ring_all()
 
 
@@ -163,7 +181,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _announced(settings: Settings, port: int) -> Iterator[None]:
+def _announced(settings: Settings, port: int, ticket: str | None) -> Iterator[None]:
     """Say where the daemon is: to a person on stdout, to our own tools in a file."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
@@ -174,6 +192,12 @@ def _announced(settings: Settings, port: int) -> Iterator[None]:
     partial.write_text(json.dumps({"url": url, "pid": os.getpid()}))
     partial.replace(path)
     sys.stdout.write(f"Dragoman listens on {url}\n")
+    if ticket is None:
+        sys.stdout.write(f"Open {url}/ui/\n")
+    else:
+        sys.stdout.write(
+            f"Open {url}/ui/?ticket={ticket} (once, within {TICKET_S} s; later: dragoman ui)\n"
+        )
     sys.stdout.flush()
     log.info("listening", extra={"url": url, "pid": os.getpid()})
     try:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.errors import InvalidRequest
 from dragoman.http import parse
+from dragoman.http.access import ensure_scope
 from dragoman.http.answers import answer, nothing, session_info
 from dragoman.http.daemon import daemon_of
 from dragoman.http.door import CALLER
 from dragoman.schema import http as schema
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Approver
-from dragoman.store import SessionFilter
+from dragoman.store import SessionFilter, SessionRow
 from dragoman.store.ids import new_id
 
 MAX_KEY = 255
@@ -29,8 +32,14 @@ async def list_sessions(request: Request) -> Response:
             agent=wanted.agent, status=wanted.status, text=wanted.q, before=before, limit=limit
         )
     )
-    more = wanted.limit is not None and len(rows) > wanted.limit
-    rows = rows[: wanted.limit]
+    # Off the loop: there may be thousands, and others wait.
+    return await asyncio.to_thread(_listed, rows, wanted.limit)
+
+
+def _listed(rows: list[SessionRow], limit: int | None) -> Response:
+    """A page of sessions; one row beyond its limit says that there is more."""
+    more = limit is not None and len(rows) > limit
+    rows = rows[:limit]
     return answer(
         schema.SessionList(
             sessions=tuple(session_info(row) for row in rows),
@@ -62,10 +71,17 @@ async def create_named_session(request: Request) -> Response:
 async def _create(request: Request, session_id: str) -> schema.Created:
     daemon = daemon_of(request.scope)
     wanted = await parse.body(request, schema.CreateSession, daemon.settings.max_body_bytes)
+    await _ensure_may_loosen(request, wanted.permission_mode)
     row = await daemon.sessions.create(session_id, wanted)
     return schema.Created(
         session_id=session_id, healthy=True, native_session_id=row.state.native_session_id
     )
+
+
+async def _ensure_may_loosen(request: Request, mode: object) -> None:
+    """Who lets an agent do things unasked approves them beforehand."""
+    if mode in ("bypass", "acceptEdits"):
+        await ensure_scope(request.scope, "approve")
 
 
 async def get_session(request: Request) -> Response:
@@ -78,6 +94,7 @@ async def patch_session(request: Request) -> Response:
     """Change a session."""
     daemon = daemon_of(request.scope)
     wanted = await parse.body(request, schema.PatchSession, daemon.settings.max_body_bytes)
+    await _ensure_may_loosen(request, wanted.permission_mode)
     row = await daemon.sessions.patch(request.path_params["session_id"], wanted)
     return answer(session_info(row))
 
@@ -163,7 +180,7 @@ async def delete_pending(request: Request) -> Response:
 
 def _approver(request: Request) -> Approver:
     caller = request.scope[CALLER]
-    return Approver(token=caller.token, scope=caller.scope)
+    return Approver(token=caller.token, scope=caller.acting("approve"))
 
 
 async def reply_permission(request: Request) -> Response:

@@ -1,40 +1,38 @@
-"""The token: where it is kept, and who shows it."""
+"""Tokens, and where they are kept: the daemon's own as it is, the others as digests."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import hashlib
-import hmac
 import logging
+import math
 import os
 import secrets
 import stat
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
-from dragoman.errors import StartRefused
+from dragoman.errors import Conflict, NotFound, StartRefused, StorageFull
+from dragoman.schema.access import CreatedToken, CreateToken, Scope, TokenInfo
 from dragoman.settings import Settings
 
-FREE_FAILURES = 10
-"""So many wrong tokens are answered at once."""
-MAX_DELAY_S = 1.0
-_DELAY_STEP_S = 0.1
-_FORGIVEN_AFTER_S = 60.0
+PREFIX = "dgm_"
+"""Tokens that are found where they should not be can be told by it."""
+RESERVED = ("default", "none")
+MAX_TOKENS = 1000
 
 _logger = logging.getLogger("dragoman.http")
 
 
-class Caller(Struct, frozen=True):
-    """Who asks: the name of a token, and what it may do."""
-
-    token: str = "default"
-    scope: str = "admin"
+def _since_boot() -> float:
+    """A clock that also runs while the machine sleeps, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def token_path(settings: Settings) -> Path:
@@ -110,58 +108,143 @@ def _one_word(text: str, source: str) -> str:
     return words[0]
 
 
-class Guard:
-    """Knows the token by its digest only, and slows down whoever guesses."""
+# --- Tokens with names ---
 
-    def __init__(self, token: str | None, clock: Callable[[], float] = time.monotonic) -> None:
-        if token == "":
-            raise StartRefused("an empty token would let everybody in; give one, or --no-token")
-        self._digest = None if token is None else hashlib.sha256(token.encode()).digest()
-        self._caller = Caller() if token is not None else Caller(token="none")
+
+def digest_of(secret: bytes) -> bytes:
+    """What is kept of a secret. Those of ours are long and random: no salt makes them safer."""
+    return hashlib.sha256(secret).digest()
+
+
+class Key(Struct, frozen=True, kw_only=True):
+    """A named token, as it is kept."""
+
+    name: str
+    scopes: tuple[Scope, ...]
+    digest: str
+    created_at: int
+    expires_at: int | None = None
+
+
+class _Kept(Struct, frozen=True):
+    tokens: tuple[Key, ...] = ()
+
+
+class Keyring:
+    """The named tokens, in a file of their own.
+
+    Not in the database: a damaged one must lock nobody out, and an old one that is put back must
+    not bring revoked tokens to life again. The daemon alone writes it, in one thread, and reads
+    it at the start.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        wall: Callable[[], float] = time.time,
+        clock: Callable[[], float] = _since_boot,
+    ) -> None:
+        self._path = path
+        self._wall = wall
         self._clock = clock
-        self._failures = 0
-        self._last_failure = 0.0
+        self._keys: dict[bytes, Key] = {}
+        self._ends: dict[bytes, float] = {}
+        self._thread = ThreadPoolExecutor(1, "keyring")
+        for key in _load_keys(path) if path is not None else ():
+            self._add(key)
 
-    def check(self, authorization: bytes | None) -> Caller | None:
-        """Recognise the caller by an Authorization header; None for a missing or wrong token."""
-        if self._digest is None:
-            return self._caller
-        offered = hashlib.sha256(_offered(authorization or b"")).digest()
-        if hmac.compare_digest(offered, self._digest):
-            return self._caller
-        self._count_failure()
-        return None
+    def find(self, digest: bytes) -> Key | None:
+        """The token with this digest, if it is good."""
+        key = self._keys.get(digest)
+        return None if key is None or self._is_over(digest) else key
 
-    def delay_s(self) -> float:
-        """Say how long a failure waits for its answer."""
-        return min(MAX_DELAY_S, max(0, self._failures - FREE_FAILURES) * _DELAY_STEP_S)
+    def infos(self) -> tuple[TokenInfo, ...]:
+        """All tokens, expired ones too, as they may be shown."""
+        return tuple(self._info(digest) for digest in self._keys)
 
-    async def slow_down(self) -> None:
-        """Hold up the answer to a failure. A good token never comes here."""
-        if delay_s := self.delay_s():
-            await asyncio.sleep(delay_s)
+    async def create(self, wanted: CreateToken) -> CreatedToken:
+        """Make a token. Raise Conflict where the name is taken."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._create, wanted)
 
-    def _count_failure(self) -> None:
-        now = self._clock()
-        if now - self._last_failure > _FORGIVEN_AFTER_S:
-            self._failures = 0
-        self._last_failure = now
-        self._failures += 1
+    async def revoke(self, name: str) -> None:
+        """Make a token good for nothing. Raise NotFound where there is none."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, self._revoke, name)
+
+    def _create(self, wanted: CreateToken) -> CreatedToken:
+        if wanted.name in RESERVED or any(k.name == wanted.name for k in self._keys.values()):
+            raise Conflict(f"there is a token {wanted.name!r}; revoke it, or choose another name")
+        if len(self._keys) >= MAX_TOKENS:
+            raise Conflict(f"there are {MAX_TOKENS} tokens; revoke some")
+        token = PREFIX + secrets.token_urlsafe(32)
+        digest = digest_of(token.encode())
+        now = int(self._wall() * 1000)
+        expires = None if wanted.expires_in_s is None else now + wanted.expires_in_s * 1000
+        key = Key(
+            name=wanted.name,
+            scopes=tuple(sorted(set(wanted.scopes))),
+            digest=digest.hex(),
+            created_at=now,
+            expires_at=expires,
+        )
+        self._save([*self._keys.values(), key])
+        self._add(key)
+        return CreatedToken(token=token, **msgspec.structs.asdict(self._info(digest)))
+
+    def _revoke(self, name: str) -> None:
+        kept = [key for key in self._keys.values() if key.name != name]
+        if len(kept) == len(self._keys):
+            raise NotFound(f"there is no token {name!r}")
+        self._save(kept)
+        self._keys = {bytes.fromhex(key.digest): key for key in kept}
+
+    def _add(self, key: Key) -> None:
+        digest = bytes.fromhex(key.digest)
+        if key.expires_at is not None:
+            # By a clock that nobody sets: a jump of the other one must not end them all.
+            self._ends[digest] = self._clock() + key.expires_at / 1000 - self._wall()
+        # A new dict: others are reading the old one.
+        self._keys = {**self._keys, digest: key}
+
+    def _is_over(self, digest: bytes) -> bool:
+        return self._clock() >= self._ends.get(digest, math.inf)
+
+    def _info(self, digest: bytes) -> TokenInfo:
+        key = self._keys[digest]
+        return TokenInfo(
+            name=key.name,
+            scopes=key.scopes,
+            created_at=key.created_at,
+            expires_at=key.expires_at,
+            expired=self._is_over(digest),
+        )
+
+    def _save(self, keys: Iterable[Key]) -> None:
+        if self._path is None:
+            return
+        content = msgspec.json.format(msgspec.json.encode(_Kept(tuple(keys))), indent=2)
+        draft = self._path.with_name(f".{self._path.name}.partial")
+        try:
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self._path)
+        except OSError as error:
+            raise StorageFull(
+                f"the tokens could not be stored ({error.strerror}); nothing was changed"
+            ) from None
 
 
-def _offered(authorization: bytes) -> bytes:
-    scheme, _, credentials = authorization.partition(b" ")
-    match scheme.lower():
-        case b"bearer" | b"token":
-            return credentials.strip()
-        case b"basic":
-            return _password(credentials.strip())
-        case _:
-            return b""
-
-
-def _password(credentials: bytes) -> bytes:
+def _load_keys(path: Path) -> tuple[Key, ...]:
     try:
-        return base64.b64decode(credentials, validate=True).partition(b":")[2]
-    except binascii.Error:
-        return b""
+        return msgspec.json.decode(path.read_bytes(), type=_Kept).tokens
+    except FileNotFoundError:
+        return ()
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise StartRefused(
+            f"cannot read the tokens in {path}: {error}; repair it, or move it away and create "
+            "the tokens anew"
+        ) from None

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from dragoman import __version__
 from dragoman.errors import DragomanError, TokenInvalid
+from dragoman.schema.access import Scope
 from dragoman.schema.events import BODIES, Event
 from dragoman.schema.http import SESSION_ID_PATTERN, EventPage, Problem
 
@@ -22,6 +23,8 @@ Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 EVENT_SCHEMA_ID = "urn:dragoman:schema:event"
 
+_SCHEMES = ("bearer", "basic", "cookie")
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
 _PATH_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
@@ -31,7 +34,10 @@ class Media(Enum):
     EVENT_STREAM = "text/event-stream"
     JSON = "application/json"
     JSON_SCHEMA = "application/schema+json"
+    TEXT = "text/plain"
     BYTES = "application/octet-stream"
+    IMAGE = "image/*"
+    TAR = "application/x-tar"
 
 
 class Header(Struct, frozen=True, kw_only=True):
@@ -53,16 +59,22 @@ class Operation(Struct, frozen=True, kw_only=True):
     tag: str
     query: type[Struct] | None = None
     request_headers: tuple[Header, ...] = ()
-    body: type[Struct] | None = None
+    body: type[Struct] | Media | None = None
     body_required: bool = True
     status: int = 200
     response: type[Struct] | Media | None = None
+    is_list: bool = False
+    """The answer is a list of what `response` says."""
     response_headers: tuple[Header, ...] = ()
     other_responses: dict[int, str] = {}
     """Further answers without a body, each with its reason."""
     problems: tuple[type[DragomanError], ...] = ()
     public: bool = False
     """It needs no token."""
+    scope: Scope = "read"
+    """What a token must be allowed."""
+    max_body_bytes: int | None = None
+    """The largest body, where it is not for the endpoint to say."""
 
 
 def problem_type(title: str) -> str:
@@ -143,7 +155,7 @@ def openapi(routes: Sequence[Operation], problems: Sequence[type[DragomanError]]
             "version": __version__,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "security": [{"bearer": []}, {"basic": []}],
+        "security": [{each: []} for each in _SCHEMES],
         "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in routes)],
         "paths": paths,
         "components": {
@@ -154,6 +166,12 @@ def openapi(routes: Sequence[Operation], problems: Sequence[type[DragomanError]]
                     "type": "http",
                     "scheme": "basic",
                     "description": "Any user name; the token is the password.",
+                },
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "dragoman-PORT",
+                    "description": "What `login` gives a browser for a ticket.",
                 },
             },
         },
@@ -182,13 +200,16 @@ def _operation(
     }
     if route.description:
         operation["description"] = route.description
-    if route.body is not None:
+    if isinstance(route.body, Media):
+        operation["requestBody"] = {"required": True, "content": {route.body.value: _BINARY}}
+    elif route.body is not None:
         operation["requestBody"] = {
             "required": route.body_required,
             "content": {"application/json": {"schema": references[route.body]}},
         }
-    if route.public:
-        operation["security"] = []
+    # OpenAPI's place for roles that are not OAuth's.
+    roles = [] if route.public else [{each: [route.scope]} for each in _SCHEMES]
+    operation["security"] = roles
     return operation
 
 
@@ -228,7 +249,7 @@ def _responses(
     responses: dict[int, Schema] = {route.status: _success(route, references)}
     for status, reason in route.other_responses.items():
         responses[status] = {"description": reason}
-    possible = {*common, *route.problems} - ({TokenInvalid} if route.public else set())
+    possible = {*common} - ({TokenInvalid} if route.public else set()) | {*route.problems}
     ordered = sorted(possible, key=lambda problem: (problem.status, problem.title))
     for status, group in groupby(ordered, key=lambda problem: problem.status):
         responses[status] = {
@@ -247,14 +268,20 @@ def _success(route: Operation, references: dict[object, Schema]) -> Schema:
         case Media.EVENT_STREAM:
             response["description"] = "Frames of `id: <sequence>` and `data: <Event>`, LF only."
             response["content"] = {Media.EVENT_STREAM.value: {"schema": {"type": "string"}}}
-        case Media.BYTES:
-            response["content"] = {Media.BYTES.value: {}}
+        case Media.TEXT:
+            response["content"] = {Media.TEXT.value: {"schema": {"type": "string"}}}
+        case Media.BYTES | Media.TAR as media:
+            response["content"] = {media.value: {}}
+        case Media.IMAGE:
+            response["content"] = {Media.IMAGE.value: {}, Media.BYTES.value: {}}
         case Media.JSON | Media.JSON_SCHEMA as media:
             response["content"] = {media.value: {"schema": {"type": "object"}}}
         case None:
             pass
         case struct:
-            response["content"] = {Media.JSON.value: {"schema": references[struct]}}
+            schema = references[struct]
+            schema = {"type": "array", "items": schema} if route.is_list else schema
+            response["content"] = {Media.JSON.value: {"schema": schema}}
     if route.response_headers:
         response["headers"] = {
             header.name: {"description": header.description, "schema": {"type": "string"}}

@@ -26,6 +26,8 @@ SessionStatus = Literal["idle", "running", "waiting", "ended"]
 # A `$` alone would let a newline pass.
 EnvName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)")]
 NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
+# It may become a word of a command line, and must not be taken for an option.
+Word = Annotated[str, Meta(pattern=r"^(?!-)[^\x00-\x1f\x7f]*$(?!\n)")]
 Position = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """A sequence, as large as the store can count."""
 
@@ -209,7 +211,7 @@ class Resume(Http, frozen=True, kw_only=True):
     """Go on where another session, ours or the agent's own, stopped."""
 
     session_id: str | None = None
-    native_session_id: NoNul | None = None
+    native_session_id: Word | None = None
     fork: bool = False
 
 
@@ -219,9 +221,9 @@ class CreateSession(Http, frozen=True, kw_only=True):
     agent: str
     agent_mode: str | None = None
     permission_mode: PermissionMode | None = None
-    model: NoNul | None = None
-    variant: NoNul | None = None
-    agent_version: NoNul | None = None
+    model: Word | None = None
+    variant: Word | None = None
+    agent_version: Word | None = None
     directory: NoNul | None = None
     """The agent's working directory, absolute; the daemon's own by default."""
     title: str | None = None
@@ -289,8 +291,8 @@ class PatchSession(Http, frozen=True, kw_only=True):
     """What to change; what is absent stays."""
 
     title: str | None = None
-    model: NoNul | None = None
-    variant: NoNul | None = None
+    model: Word | None = None
+    variant: Word | None = None
     agent_mode: str | None = None
     permission_mode: PermissionMode | None = None
 

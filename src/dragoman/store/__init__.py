@@ -5,6 +5,7 @@ Nothing outside this room knows that it is SQLite. `open_store` gives a `Store`.
 
 from dragoman.store.base import (
     Batch,
+    EventFilter,
     Held,
     MessageRow,
     Page,
@@ -14,12 +15,14 @@ from dragoman.store.base import (
     SessionFilter,
     SessionRow,
     Store,
+    Vitals,
 )
 from dragoman.store.check import check
 from dragoman.store.sqlite import open_store
 
 __all__ = [
     "Batch",
+    "EventFilter",
     "Held",
     "MessageRow",
     "Page",
@@ -29,6 +32,7 @@ __all__ = [
     "SessionFilter",
     "SessionRow",
     "Store",
+    "Vitals",
     "check",
     "open_store",
 ]

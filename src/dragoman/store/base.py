@@ -13,6 +13,8 @@ from dragoman.errors import RequestError
 from dragoman.schema.commands import Attachment
 from dragoman.schema.events import Body, Draft
 from dragoman.schema.http import CreateSession, SessionStatus
+from dragoman.store.space import Space
+from dragoman.store.tally import Tally
 
 MessageState = Literal["queued", "delivered", "cancelled"]
 
@@ -100,6 +102,59 @@ class Batch(Struct, frozen=True):
     last: int
 
 
+class EventFilter(Struct, frozen=True, kw_only=True):
+    """Which events of all sessions to follow; what is empty chooses nothing away."""
+
+    agent: str | None = None
+    session_ids: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+
+
+class Vitals(Struct, frozen=True, kw_only=True):
+    """How the store does."""
+
+    sessions: dict[SessionStatus, int]
+    events: int
+    queued: int
+    """Messages that wait, in all sessions."""
+    database_bytes: int
+    free_bytes: int
+    """Inside the database."""
+    log_bytes: int
+    """Written ahead, not yet in the database."""
+    writing: int
+    """So many writes wait for the disk."""
+    degraded: bool
+    """The last write failed."""
+    readers: int
+    """Who follows a session."""
+    position: int
+    """Of the newest event among all."""
+    all_readers: int
+    """Who follows all sessions."""
+
+
+class Chronicle(Protocol):
+    """The events of all sessions, in the order in which they were committed."""
+
+    @property
+    def position(self) -> int:
+        """Where the newest event stands; positions only grow, and may have gaps."""
+
+    def follow(
+        self,
+        after: int,
+        which: EventFilter = ...,
+        *,
+        raw: bool = False,
+        sink: Callable[[bytes], bool] | None = None,
+    ) -> AsyncGenerator[Batch]:
+        """Everything after a position, then whatever comes, until the store lets go.
+
+        What was deleted is left out. A block of an id alone tells how far the reader is.
+        """
+
+
 class Held(Protocol):
     """A session's end of the log."""
 
@@ -113,6 +168,17 @@ class Store(Protocol):
     The log is here too: `append` stamps, encodes once, commits, and then rings; a reader is a
     position, and re-reads. An implementation never shows what is not committed.
     """
+
+    @property
+    def chronicle(self) -> Chronicle:
+        """All sessions' events as one log."""
+
+    @property
+    def tally(self) -> Tally:
+        """What was counted since the start."""
+
+    async def vitals(self) -> Vitals:
+        """How it does."""
 
     async def create(self, row: SessionRow, drafts: Sequence[Draft], *, most: int = 0) -> None:
         """Keep a new session. Raise SessionExists where the id was ever used, and
@@ -134,7 +200,14 @@ class Store(Protocol):
         """Forget a session, but not its id."""
 
     async def purge(self) -> None:
-        """Finish what a delete began."""
+        """Finish what a delete began, and give back the room."""
+
+    async def space(self) -> Space:
+        """How large it is."""
+
+    async def quiet(self, before_ms: int, limit: int) -> list[str]:
+        """Sessions in which nothing has happened since then, and nothing is open: first those
+        that have ended, then the oldest."""
 
     async def watch(self, session_id: str) -> None:
         """Make a session ready for `append`."""

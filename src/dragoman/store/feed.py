@@ -1,10 +1,10 @@
-"""A session's end of the log in memory: a bell, and a short tail that all live readers share."""
+"""The end of a log in memory: a bell, and a short tail that all live readers share."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from dragoman.store.base import Batch
 from dragoman.store.reader import MAX_BATCH_BYTES
@@ -50,47 +50,37 @@ class Waiter:
         return self.position
 
 
-class Feed:
-    """What is committed, and where the next event goes. Readers keep only their position."""
+class Tail:
+    """What is committed of a log, and the latest of it. Readers keep only their position."""
 
-    def __init__(
-        self, session_id: str, session: int, committed: int, ended: bool, total: int
-    ) -> None:
-        self.session_id = session_id
-        self.session = session
+    def __init__(self, committed: int) -> None:
         self.committed = committed
-        self.committed_total = total
-        self.assigned = committed
-        self.assigned_total = total
-        self.outstanding = 0
-        self.ended = ended
-        self.end = b""
-        """The frame of `session.ended`, if it came while we were here."""
-        self.deleted = False
         self.readers = 0
         self._waiting: set[Waiter] = set()
         self._tail: OrderedDict[int, Batch] = OrderedDict()
-        """First sequence → batch, in order: whoever stands before it walks on from there."""
+        """First position → batch, in order: whoever stands before it walks on from there."""
         self._tail_bytes = 0
         self._joined: tuple[int, Batch] | None = None
 
-    def publish(self, frames: list[bytes], last: int, total: int, ended: bool) -> None:
-        """These events are committed: keep them for who reads live, and ring."""
-        first, self.committed, self.committed_total = self.committed + 1, last, total
-        if ended:
-            self.ended, self.end = True, frames[-1]
-        batch = Batch(b"".join(frames), last)
+    def add(self, batch: Batch, *, ended: bool = False) -> None:
+        """This is committed: keep it for who reads live, and ring."""
+        first, self.committed = self.committed + 1, batch.last
         if self.readers:
             self._tail[first] = batch
             self._tail_bytes += len(batch.frames)
             while self._tail_bytes > MAX_TAIL_BYTES:
                 self._tail_bytes -= len(self._tail.popitem(last=False)[1].frames)
         elif self._tail:
-            self._tail.clear()
-            self._tail_bytes = 0
+            self.forget()
         self._joined = None
         for waiter in list(self._waiting):
             waiter.take(first, batch, ended)
+
+    def forget(self) -> None:
+        """Keep nothing; whoever is behind reads from the store."""
+        self._tail.clear()
+        self._tail_bytes = 0
+        self._joined = None
 
     def wait(self, position: int, sink: Sink | None) -> Waiter:
         """Stand at the end of the log; `sink` may be given what comes without being woken."""
@@ -103,20 +93,53 @@ class Feed:
         for waiter in list(self._waiting):
             waiter.wake()
 
+    def each_after(self, position: int) -> Iterator[Batch]:
+        """The batches that follow a position, as they were added; none where they are gone."""
+        while (batch := self._tail.get(position + 1)) is not None:
+            yield batch
+            position = batch.last
+
     def after(self, position: int) -> Batch | None:
         """What follows a position, if it is still in memory; readers there share one object."""
-        batch = self._tail.get(position + 1)
-        if batch is None:
-            return None
         if self._joined is not None and self._joined[0] == position:
             return self._joined[1]
-        parts, size = [batch.frames], len(batch.frames)
-        while (following := self._tail.get(batch.last + 1)) is not None:
-            size += len(following.frames)
-            if size > MAX_BATCH_BYTES:
+        parts: list[bytes] = []
+        size, last = 0, position
+        for batch in self.each_after(position):
+            size += len(batch.frames)
+            if parts and size > MAX_BATCH_BYTES:
                 break
-            parts.append(following.frames)
-            batch = following
-        joined = Batch(b"".join(parts), batch.last)
+            parts.append(batch.frames)
+            last = batch.last
+        if not parts:
+            return None
+        joined = Batch(b"".join(parts), last)
         self._joined = (position, joined)
         return joined
+
+
+class Feed(Tail):
+    """A session's end of the log, and where its next event goes."""
+
+    def __init__(
+        self, session_id: str, session: int, committed: int, ended: bool, total: int, agent: str
+    ) -> None:
+        super().__init__(committed)
+        self.session_id = session_id
+        self.session = session
+        self.agent = agent
+        self.committed_total = total
+        self.assigned = committed
+        self.assigned_total = total
+        self.outstanding = 0
+        self.ended = ended
+        self.end = b""
+        """The frame of `session.ended`, if it came while we were here."""
+        self.deleted = False
+
+    def publish(self, frames: list[bytes], last: int, total: int, ended: bool) -> None:
+        """These events are committed."""
+        self.committed_total = total
+        if ended:
+            self.ended, self.end = True, frames[-1]
+        self.add(Batch(b"".join(frames), last), ended=ended)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from dragoman.schema.events import Body, decode_body
 from dragoman.store.base import Batch, Page
 from dragoman.store.raws import whole, whole_size
 from dragoman.store.schema import connect_reader
@@ -28,7 +29,7 @@ _FAILURES = (sqlite3.Error, msgspec.MsgspecError, ValueError, ArithmeticError, R
 _LINE = "line"
 _OTHER = "FROM events o WHERE o.session = e.session AND o.sequence = e.raw_at"
 # An event is stored with `"raw":null}` at its end; the native message goes between.
-_LINE_WITH_RAW = (
+LINE_WITH_RAW = (
     f"substr(line, 1, length(line) - 5) || "
     f"coalesce({whole('e')}, (SELECT {whole('o')} {_OTHER}), 'null') || '}}'"
 )
@@ -49,12 +50,12 @@ _END = """
     WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3 AND total <= ?4
         + coalesce((SELECT total FROM events WHERE session = ?1 AND sequence = ?2), 0)
 """
-_SIZE_WITH_RAW = (
+SIZE_WITH_RAW = (
     f"length(line) + coalesce({whole_size('e')}, (SELECT {whole_size('o')} {_OTHER}), 0)"
 )
 _END_WITH_RAW = f"""
     SELECT max(sequence) FROM (
-        SELECT sequence, sum({_SIZE_WITH_RAW}) OVER (ORDER BY sequence) AS size
+        SELECT sequence, sum({SIZE_WITH_RAW}) OVER (ORDER BY sequence) AS size
         FROM events e WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3
     ) WHERE size <= ?4
 """
@@ -69,7 +70,7 @@ class _Form:
             what=what.format(line=_LINE), between=between, columns="sequence, line"
         )
         self._with_raw = _JOIN.format(
-            what=what.format(line=_LINE_WITH_RAW), between=between, columns="*"
+            what=what.format(line=LINE_WITH_RAW), between=between, columns="*"
         )
         self._within = _WITHIN.format(join=self._plain)
 
@@ -171,3 +172,32 @@ def batch(db: sqlite3.Connection, session: int, after: int, committed: int, raw:
     """The next events after a sequence, as SSE frames."""
     wanted = min(_border(after), committed)
     return Batch(*_STREAM.read(db, session, after, wanted, MAX_BATCH_BYTES, raw))
+
+
+class _TypeAndData(msgspec.Struct):
+    type: str
+    data: msgspec.Raw
+
+
+_type_and_data = msgspec.json.Decoder(_TypeAndData)
+
+
+def bodies(db: sqlite3.Connection, session: int, after: int) -> list[Body]:
+    """The bodies of all events after a sequence, in order."""
+    lines = db.execute(
+        "SELECT line FROM events WHERE session = ? AND sequence > ? ORDER BY sequence",
+        (session, after),
+    )
+    found = (_type_and_data.decode(line) for (line,) in lines)
+    return [decode_body(each.type, bytes(each.data)) for each in found]
+
+
+def locate(db: sqlite3.Connection, session_id: str) -> tuple[int, int, bool, int, str] | None:
+    """A session's number, events, whether it has ended, the size of its lines, and its agent."""
+    found = db.execute(
+        "SELECT n, event_count, status = 'ended', coalesce((SELECT total FROM events e "
+        "WHERE e.session = n AND e.sequence = event_count), 0), agent FROM sessions "
+        "WHERE session_id = ? AND NOT deleted",
+        (session_id,),
+    ).fetchone()
+    return None if found is None else (found[0], found[1], bool(found[2]), *found[3:])

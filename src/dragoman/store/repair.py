@@ -15,6 +15,7 @@ import msgspec
 from dragoman.core.fold import SessionState
 from dragoman.schema.events import decode
 from dragoman.schema.http import CreateSession
+from dragoman.store.chronicle import MAX_POSITION
 from dragoman.store.rebuild import Rebuilt, is_readable
 from dragoman.store.rows import StoredMessage, checksum
 from dragoman.store.schema import MIGRATIONS, connect, migrate
@@ -178,9 +179,15 @@ def _rescue_events(
             except msgspec.MsgspecError as error:
                 log.error("session %d goes on with what does not belong to it: %s", session, error)
                 break
-            fixed = {"session": session, "sequence": event.sequence}
-            _insert(db, "events", {k: v for k, v in row.items() if k != "id"} | fixed)
+            _keep_event(db, row | {"session": session, "sequence": event.sequence})
     return rebuilt
+
+
+def _keep_event(db: sqlite3.Connection, row: dict[str, Any]) -> None:
+    """Keep an event at its place among all; where that cannot be, at the end."""
+    if 0 < row["id"] < MAX_POSITION and _insert(db, "events", row):
+        return
+    _insert(db, "events", row | {"id": None})
 
 
 def _readable(source: sqlite3.Connection, table: str, key: str = "1") -> Iterator[dict[str, Any]]:
@@ -193,8 +200,11 @@ def _readable(source: sqlite3.Connection, table: str, key: str = "1") -> Iterato
         log.error("the rest of %s cannot be read: %s", table, error)
 
 
-def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> bool:
     """Keep a row, unless it breaks what is kept already."""
     marks = ", ".join("?" * len(row))
     names = ", ".join(row)
-    db.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+    done = db.execute(
+        f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", list(row.values())
+    )
+    return done.rowcount == 1

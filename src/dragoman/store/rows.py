@@ -69,8 +69,10 @@ def snapshot_of(state: SessionState) -> Snapshot:
 
 _SIZES = (256, 32, 4, 1)
 _INSERTS = {
-    size: "INSERT INTO events (crc, session, sequence, total, raw_at, line, raw, raw_cut, "
-    "raw_from, raw_size) VALUES " + ",".join(["(?,?,?,?,?,?,?,?,?,?)"] * size)
+    size: "INSERT INTO events (id, crc, session, sequence, total, raw_at, line, raw, raw_cut, "
+    "raw_from, raw_size) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+    + ",(NULL,?,?,?,?,?,?,?,?,?,?)"
+    * (size - 1)
     for size in _SIZES
 }
 
@@ -80,12 +82,16 @@ def checksum(line: bytes, raw: bytes | None) -> int:
     return zlib.crc32(raw or b"", zlib.crc32(line))
 
 
-def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow]) -> None:
-    """Insert events, many in one statement: SQLite works on without the interpreter's lock."""
+def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow], first: int) -> None:
+    """Insert events, many in one statement: SQLite works on without the interpreter's lock.
+
+    The first stands at the position `first`, beyond all that are there, and each later one at the
+    next: SQLite counts on by itself.
+    """
     at = 0
     for size in _SIZES:
         while len(rows) - at >= size:
-            flat: list[Any] = []
+            flat: list[Any] = [first + at]
             for row in rows[at : at + size]:
                 flat.append(checksum(row[4], row[5]))
                 flat += row
@@ -210,8 +216,10 @@ def sessions(db: sqlite3.Connection, which: SessionFilter) -> list[SessionRow]:
         where.append("s.status = ?")
         values.append(which.status)
     if which.text is not None:
-        where.append("(instr(lower(s.session_id), ?) OR instr(lower(coalesce(s.title, '')), ?))")
-        values += [which.text.lower()] * 2
+        # SQLite's own `lower` knows no letters but those of English.
+        db.create_function("fold", 1, str.casefold, deterministic=True)
+        where.append("(instr(fold(s.session_id), ?) OR instr(fold(coalesce(s.title, '')), ?))")
+        values += [which.text.casefold()] * 2
     if which.before is not None:
         where.append("s.n < ?")
         values.append(which.before)
@@ -355,33 +363,3 @@ def processes(db: sqlite3.Connection) -> list[ProcessRow]:
     """The processes that nobody has seen end."""
     found = db.execute("SELECT mark, pid, started, boot FROM processes")
     return [ProcessRow(mark=m, pid=p, started=s, boot=b) for m, p, s, b in found]
-
-
-# --- Purging ---
-
-PURGE_EVENTS = 5000
-
-
-def mark_deleted(db: sqlite3.Connection, session: int) -> None:
-    """Forget a session; its id stays taken, its content is purged later."""
-    db.execute(
-        "UPDATE sessions SET deleted = 1, unfinished = 0, spec = x'', state = x'', title = NULL "
-        "WHERE n = ?",
-        (session,),
-    )
-
-
-def purge(db: sqlite3.Connection) -> bool:
-    """Remove some of what deleted sessions left; whether there may be more."""
-    found = db.execute("SELECT n FROM sessions WHERE deleted = 1 ORDER BY n LIMIT 1").fetchone()
-    if found is None:
-        return False
-    done = db.execute(
-        "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session = ? LIMIT ?)",
-        (found[0], PURGE_EVENTS),
-    )
-    if done.rowcount < PURGE_EVENTS:
-        db.execute("DELETE FROM messages WHERE session = ?", found)
-        db.execute("DELETE FROM requests WHERE session = ?", found)
-        db.execute("UPDATE sessions SET deleted = 2 WHERE n = ?", found)  # nothing is left of it
-    return True

@@ -80,6 +80,9 @@ def connect(path: Path, *, synchronous: str) -> sqlite3.Connection:
     """Open the database for writing, as fast as it stays safe."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     db.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    if not pages:  # to a file that is there it would be a write for nothing
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
     db.execute("PRAGMA journal_mode = WAL")
     db.execute(f"PRAGMA synchronous = {synchronous}")
     db.execute(f"PRAGMA wal_autocheckpoint = {AUTOCHECKPOINT_PAGES}")

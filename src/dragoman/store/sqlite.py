@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import time
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import cast
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from dragoman.core.fold import SessionState
 from dragoman.errors import RequestError, SessionNotFound, StartRefused
-from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded, decode_body
-from dragoman.store import rows
+from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded
+from dragoman.store import rows, space
 from dragoman.store.base import (
     Batch,
     Held,
@@ -27,16 +26,20 @@ from dragoman.store.base import (
     RequestRow,
     SessionFilter,
     SessionRow,
+    Vitals,
 )
 from dragoman.store.checkpoint import Checkpointer
+from dragoman.store.chronicle import Chronicle, Entry
 from dragoman.store.feed import Feed, Sink
 from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
-from dragoman.store.reader import MAX_BATCH_BYTES, Readers, batch, is_full, page
+from dragoman.store.reader import MAX_BATCH_BYTES, Readers, batch, bodies, is_full, locate, page
 from dragoman.store.recent import Recent
 from dragoman.store.repair import ensure_sound
 from dragoman.store.schema import connect, migrate
-from dragoman.store.stamp import EventRow, stamp
+from dragoman.store.stamp import stamp
+from dragoman.store.tally import Tally
+from dragoman.store.vitals import vitals
 from dragoman.store.writer import Writer
 from dragoman.wire.sse import frame
 
@@ -71,9 +74,12 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         self._lock = lock
         self._db = db
+        self._path = path
+        self.tally = Tally()
         self._checkpointer = Checkpointer(path)
-        self._writer = Writer(db, loop, self._checkpointer.written)
+        self._writer = Writer(db, loop, self._checkpointer.written, self.tally.commit)
         self._readers = Readers(path, loop)
+        self.chronicle = Chronicle(db, self._readers)
         self._feeds: WeakValueDictionary[str, Feed] = WeakValueDictionary()
         self._watched: dict[str, Feed] = {}
         self._pages: Recent[Page] = Recent(MAX_RECENT_BYTES)
@@ -87,12 +93,18 @@ class SqliteStore:
 
         def work(db: sqlite3.Connection) -> int:
             number = rows.insert_session(db, row, most)
-            stamped = stamp(row.session_id, number, 0, 0, drafts)
-            rows.advance_session(db, number, 0, len(stamped), row.created_at, None)
-            rows.insert_events(db, stamped)
+            entry.rows = stamp(row.session_id, number, 0, 0, drafts)
+            rows.advance_session(db, number, 0, len(entry.rows), row.created_at, None)
+            self.chronicle.write(db, entry)
             return number
 
-        await self._writer.submit(work)
+        entry = Entry(row.session_id, row.create.agent, [])
+        await self._writer.submit(work, partial(self._created, entry))
+
+    def _created(self, entry: Entry, committed: bool) -> None:
+        if committed:
+            self.tally.count(len(entry.rows), ())
+            self.chronicle.publish(entry)
 
     async def session(self, session_id: str) -> SessionRow | None:
         """One session, None if there is none."""
@@ -115,17 +127,34 @@ class SqliteStore:
     async def delete(self, session_id: str) -> None:
         """Forget a session, but not its id; its readers are let go."""
         feed = await self._feed(session_id)
-        await self._writer.submit(partial(rows.mark_deleted, session=feed.session))
+        await self._writer.submit(partial(space.mark_deleted, session=feed.session))
         feed.deleted = True
         feed.ring()
+        self.chronicle.forget()
         self._watched.pop(session_id, None)
         self._feeds.pop(session_id, None)
         await self.purge()
 
     async def purge(self) -> None:
         """Remove what deleted sessions left, a little at a time: others write in between."""
-        while await self._writer.submit(rows.purge):
+        while await self._writer.submit(space.purge):
             pass
+        while await self._writer.submit(space.shrink):
+            pass
+
+    async def space(self) -> space.Space:
+        """How large the database is."""
+        return await self._readers.run(space.space)
+
+    async def vitals(self) -> Vitals:
+        """How the store does."""
+        readers = sum(feed.readers for feed in self._feeds.values())
+        look = partial(vitals, path=self._path, writer=self._writer, readers=readers)
+        return await self._readers.run(partial(look, chronicle=self.chronicle))
+
+    async def quiet(self, before_ms: int, limit: int) -> list[str]:
+        """Sessions in which nothing has happened since then, and nothing is open."""
+        return await self._readers.run(partial(space.quiet, before_ms=before_ms, limit=limit))
 
     # --- The log ---
 
@@ -162,18 +191,36 @@ class SqliteStore:
             if cancelled is not None:
                 rows.ensure_queued(db, feed.session, cancelled)
             rows.advance_session(db, feed.session, expected, last, now, snapshot)
-            rows.insert_events(db, stamped)
+            self.chronicle.write(db, entry)
             rows.note_requests(db, feed.session, notable)
             rows.mark(db, "delivered", delivered)
             if cancelled is not None:
                 rows.mark(db, "cancelled", (cancelled,))
             return last
 
+        entry = Entry(session_id, feed.agent, stamped)
         feed.assigned = last
         feed.assigned_total = stamped[-1][2] if stamped else feed.assigned_total
         feed.outstanding += 1
-        ended = any(isinstance(body, SessionEnded) for body in notable)
-        return self._writer.submit(work, partial(_published, feed, stamped, last, ended))
+        return self._writer.submit(work, partial(self._published, feed, entry, notable))
+
+    def _published(
+        self, feed: Feed, entry: Entry, notable: Sequence[Body], committed: bool
+    ) -> None:
+        feed.outstanding -= 1
+        stamped = entry.rows
+        if committed:
+            self.tally.count(len(stamped), notable)
+            ended = any(isinstance(body, SessionEnded) for body in notable)
+            frames = [frame(row[1], row[4]) for row in stamped] if feed.readers or ended else []
+            if stamped:
+                feed.publish(frames, stamped[-1][1], stamped[-1][2], ended)
+                self.chronicle.publish(entry)
+            if feed.readers or self.chronicle.readers:
+                self.tally.fanout.observe(time.monotonic() - self._writer.committed_at)
+        elif not feed.outstanding:
+            # What was numbered after the failed write failed too: its numbers are free again.
+            feed.assigned, feed.assigned_total = feed.committed, feed.committed_total
 
     async def read(self, session_id: str, after: int, limit: int, *, raw: bool) -> Page:
         """A page of events; large events make it shorter than `limit`."""
@@ -250,31 +297,25 @@ class SqliteStore:
         """Let go of every reader that has seen all there is."""
         self._closing = True
         self.ring_all()
+        self.chronicle.close()
 
     def ring_all(self) -> None:
         """Wake every reader, so that silent streams can show that they live."""
         for feed in list(self._feeds.values()):
             if feed.readers:
                 feed.ring()
+        self.chronicle.ring()
 
     async def bodies(self, session_id: str, after: int) -> list[Body]:
         """The bodies of all events after a sequence, in order."""
         feed = await self._feed(session_id)
-
-        def work(db: sqlite3.Connection) -> list[Body]:
-            found = db.execute(
-                "SELECT line FROM events WHERE session = ? AND sequence > ? ORDER BY sequence",
-                (feed.session, after),
-            )
-            return [_body(line) for (line,) in found]
-
-        return await self._readers.run(work)
+        return await self._readers.run(partial(bodies, session=feed.session, after=after))
 
     async def _feed(self, session_id: str) -> Feed:
         feed = self._feeds.get(session_id)
         if feed is not None:
             return feed
-        found = await self._readers.run(partial(_locate, session_id=session_id))
+        found = await self._readers.run(partial(locate, session_id=session_id))
         if found is None:
             raise SessionNotFound(session_id)
         # Somebody may have been faster; there is one feed for one session.
@@ -324,39 +365,3 @@ class SqliteStore:
         await asyncio.to_thread(self._checkpointer.close)
         self._db.close()
         self._lock.release()
-
-
-def _published(
-    feed: Feed, stamped: list[EventRow], last: int, ended: bool, committed: bool
-) -> None:
-    feed.outstanding -= 1
-    if committed:
-        frames = [frame(row[1], row[4]) for row in stamped] if feed.readers or ended else []
-        if stamped:
-            feed.publish(frames, last, stamped[-1][2], ended)
-    elif not feed.outstanding:
-        # What was numbered after the failed write failed too: its numbers are free again.
-        feed.assigned, feed.assigned_total = feed.committed, feed.committed_total
-
-
-class _TypeAndData(msgspec.Struct):
-    type: str
-    data: msgspec.Raw
-
-
-_type_and_data = msgspec.json.Decoder(_TypeAndData)
-
-
-def _body(line: bytes) -> Body:
-    found = _type_and_data.decode(line)
-    return decode_body(found.type, bytes(found.data))
-
-
-def _locate(db: sqlite3.Connection, session_id: str) -> tuple[int, int, bool, int] | None:
-    found = db.execute(
-        "SELECT n, event_count, status = 'ended', coalesce((SELECT total FROM events e "
-        "WHERE e.session = n AND e.sequence = event_count), 0) FROM sessions "
-        "WHERE session_id = ? AND NOT deleted",
-        (session_id,),
-    ).fetchone()
-    return None if found is None else (found[0], found[1], bool(found[2]), found[3])

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from dragoman.errors import DragomanError, InternalError, StorageFull, Unavailable
+from dragoman.store.tally import Histogram
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +22,7 @@ Work = Callable[[sqlite3.Connection], Any]
 
 
 class _Job:
-    __slots__ = ("error", "future", "published", "result", "work")
+    __slots__ = ("asked_at", "error", "future", "published", "result", "work")
 
     def __init__(
         self, work: Work, future: asyncio.Future[Any], published: Callable[[bool], None] | None
@@ -28,6 +30,7 @@ class _Job:
         self.work = work
         self.future = future
         self.published = published
+        self.asked_at = time.monotonic()
         self.result: Any = None
         self.error: Exception | None = None
 
@@ -40,6 +43,7 @@ class Writer:
         db: sqlite3.Connection,
         loop: asyncio.AbstractEventLoop,
         on_commit: Callable[[], None],
+        took: Histogram,
     ) -> None:
         self._db = db
         self._on_commit = on_commit
@@ -47,6 +51,11 @@ class Writer:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dragoman-writer", daemon=True)
         self._closed = False
+        self._took = took
+        self.committed_at = 0.0
+        """When what is being told now was committed."""
+        self.failing = False
+        """The last write failed."""
         self._thread.start()
 
     def submit(
@@ -60,6 +69,11 @@ class Writer:
         future: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(_Job(work, future, published))
         return future
+
+    @property
+    def waiting(self) -> int:
+        """How much waits to be written."""
+        return self._jobs.qsize()
 
     async def close(self) -> None:
         """Write what is queued, then stop."""
@@ -81,7 +95,7 @@ class Writer:
             stop = job is None
             if group:
                 self._commit(group)
-                self._loop.call_soon_threadsafe(self._tell, group)
+                self._loop.call_soon_threadsafe(self._tell, group, time.monotonic())
                 self._on_commit()
 
     def _commit(self, group: list[_Job]) -> None:
@@ -113,8 +127,11 @@ class Writer:
             if db.in_transaction:
                 db.execute("ROLLBACK")
 
-    def _tell(self, group: list[_Job]) -> None:
+    def _tell(self, group: list[_Job], committed_at: float) -> None:
+        self.committed_at = committed_at
         for job in group:
+            self.failing = isinstance(job.error, StorageFull)
+            self._took.observe(committed_at - job.asked_at)
             if job.published is not None:
                 job.published(job.error is None)
             if job.future.cancelled():

@@ -12,6 +12,11 @@ def frame(sequence: int, line: bytes) -> bytes:
     return b"id: %d\ndata: %b\n\n" % (sequence, line)
 
 
+def mark(position: int) -> bytes:
+    """Tell where a reader stands, without an event: a block of an id alone changes only that."""
+    return b"id: %d\n\n" % position
+
+
 class Events:
     """Parses an event stream, in any chunks, as the HTML standard says."""
 

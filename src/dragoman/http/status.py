@@ -1,0 +1,84 @@
+"""How the daemon does, for people and their programs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dragoman import __version__
+from dragoman.http.answers import answer
+from dragoman.http.crowd import Crowd
+from dragoman.http.daemon import Daemon, daemon_of
+from dragoman.http.protocol import CONNECTION
+from dragoman.runtime.agents import Agents
+from dragoman.schema.http import ProcessList
+from dragoman.schema.status import AgentStatus, DaemonStatus, Limit, Limits, StoreStatus
+from dragoman.store import Vitals
+
+
+async def get_status(request: Request) -> Response:
+    """How the daemon does."""
+    daemon = daemon_of(request.scope)
+    vitals, processes, agents = await asyncio.gather(
+        daemon.store.vitals(),
+        daemon.sessions.processes(),
+        asyncio.to_thread(_agents, daemon.agents),
+    )
+    return answer(
+        DaemonStatus(
+            version=__version__,
+            pid=os.getpid(),
+            started_at=daemon.traffic.started_at_ms,
+            uptime_ms=int(daemon.traffic.uptime_s * 1000),
+            store=_store(vitals, daemon.settings.data_dir),
+            sessions=vitals.sessions,
+            queued=vitals.queued,
+            readers=vitals.readers + vitals.all_readers,
+            agents=agents,
+            limits=_limits(daemon, vitals, processes, request.scope[CONNECTION].crowd),
+        )
+    )
+
+
+def _store(vitals: Vitals, path: str) -> StoreStatus:
+    return StoreStatus(
+        path=path,
+        events=vitals.events,
+        size_bytes=vitals.database_bytes + vitals.log_bytes,
+        free_bytes=vitals.free_bytes,
+        degraded=vitals.degraded,
+        cursor=str(vitals.position),
+    )
+
+
+def _agents(agents: Agents) -> tuple[AgentStatus, ...]:
+    """Look for each agent on the disk; none is started to be asked."""
+    found = ((adapter, agents.find(adapter)) for adapter in agents.all())
+    return tuple(
+        AgentStatus(
+            id=adapter.id,
+            installed=where is not None,
+            version=where.version if where else None,
+            server_status=agents.servers.status(adapter),
+        )
+        for adapter, where in found
+    )
+
+
+def _limits(daemon: Daemon, vitals: Vitals, processes: ProcessList, crowd: Crowd) -> Limits:
+    settings, sessions = daemon.settings, vitals.sessions
+    running = sum(each.purpose == "session" for each in processes.processes)
+    used_bytes = vitals.database_bytes - vitals.free_bytes
+    return Limits(
+        max_sessions=Limit(
+            used=sum(sessions.values()) - sessions["ended"], most=settings.max_sessions
+        ),
+        max_processes=Limit(used=running, most=settings.max_processes),
+        max_turns=Limit(used=sessions["running"] + sessions["waiting"], most=settings.max_turns),
+        max_connections=Limit(used=crowd.connections, most=settings.max_connections),
+        max_streams=Limit(used=crowd.streams, most=settings.max_streams),
+        max_store_bytes=Limit(used=used_bytes, most=settings.max_store_bytes),
+    )

@@ -1,0 +1,5 @@
+"""People's files: listed, read, written and moved beneath a root, and nowhere else."""
+
+from dragoman.runtime.files.service import Files
+
+__all__ = ["Files"]

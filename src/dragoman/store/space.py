@@ -1,0 +1,82 @@
+"""Room: what is old, how large the store is, and giving back what nobody needs."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from msgspec import Struct
+
+PURGE_EVENTS = 5000
+SHRINK_PAGES = 500
+"""So much is given back at a time; others write in between."""
+SPARE_PAGES = 256
+"""So much stays, to be written to again."""
+
+
+class Space(Struct, frozen=True, kw_only=True):
+    """How much room the database takes."""
+
+    used_bytes: int
+    free_bytes: int
+    """Inside the file."""
+
+
+def mark_deleted(db: sqlite3.Connection, session: int) -> None:
+    """Forget a session; its id stays taken, its content is purged later."""
+    db.execute(
+        "UPDATE sessions SET deleted = 1, unfinished = 0, spec = x'', state = x'', title = NULL "
+        "WHERE n = ?",
+        (session,),
+    )
+
+
+def purge(db: sqlite3.Connection) -> bool:
+    """Remove some of what deleted sessions left; whether there may be more."""
+    found = db.execute("SELECT n FROM sessions WHERE deleted = 1 ORDER BY n LIMIT 1").fetchone()
+    if found is None:
+        return False
+    done = db.execute(
+        "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session = ? "
+        "AND id < (SELECT max(id) FROM events) LIMIT ?)",
+        (found[0], PURGE_EVENTS),
+    )
+    if done.rowcount < PURGE_EVENTS:
+        # The newest event of all keeps its place, empty: positions never go back.
+        db.execute(
+            "UPDATE events SET line = x'', crc = 0, raw = NULL, raw_cut = NULL WHERE session = ?",
+            found,
+        )
+        db.execute("DELETE FROM messages WHERE session = ?", found)
+        db.execute("DELETE FROM requests WHERE session = ?", found)
+        db.execute("UPDATE sessions SET deleted = 2 WHERE n = ?", found)  # nothing is left of it
+    return True
+
+
+def space(db: sqlite3.Connection) -> Space:
+    """How large the database is."""
+    (page,) = db.execute("PRAGMA page_size").fetchone()
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (free,) = db.execute("PRAGMA freelist_count").fetchone()
+    return Space(used_bytes=(pages - free) * page, free_bytes=free * page)
+
+
+def shrink(db: sqlite3.Connection) -> bool:
+    """Give some of the free room back to the disk; whether there is more."""
+    (free,) = db.execute("PRAGMA freelist_count").fetchone()
+    (mode,) = db.execute("PRAGMA auto_vacuum").fetchone()
+    surplus = free - SPARE_PAGES
+    if surplus <= 0 or not mode:
+        return False
+    for _ in range(min(surplus, SHRINK_PAGES)):
+        db.execute("PRAGMA incremental_vacuum(1)")  # Python takes one step only, which is one page
+    return bool(surplus > SHRINK_PAGES)
+
+
+def quiet(db: sqlite3.Connection, before_ms: int, limit: int) -> list[str]:
+    """Sessions in which nothing has happened since then: ended ones first, then the oldest."""
+    found = db.execute(
+        "SELECT session_id FROM sessions WHERE NOT deleted AND status IN ('ended', 'idle') "
+        "AND NOT unfinished AND updated_at < ? ORDER BY status, updated_at LIMIT ?",
+        (before_ms, limit),
+    )
+    return [session_id for (session_id,) in found]

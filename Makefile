@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agents run dev test check format bench torture soak docs goldens lock clean
+.PHONY: help setup agents tools run dev test check format bench torture soak docs goldens lock clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,11 @@ $(INSTALLED): pyproject.toml requirements.lock
 
 agents: setup ## Install the agents that tests talk to into .agents; says why where one cannot be had
 	@$(BIN)/dragoman agents install --all --cache .agents || true
+
+tools: ## Install what some tests need beside Python, where that can be had: nginx, openssl
+	@{ command -v nginx || test -x /usr/sbin/nginx; } >/dev/null && command -v openssl >/dev/null \
+	  || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light openssl >/dev/null \
+	  || echo "nginx cannot be had: the tests behind a proxy are skipped"
 
 run: setup ## Start the daemon; prints its URL
 	@$(BIN)/dragoman serve
@@ -39,7 +44,7 @@ format: setup ## Format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: setup agents ## Everything that CI runs
+test: setup agents tools ## Everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

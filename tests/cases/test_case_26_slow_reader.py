@@ -14,7 +14,7 @@ from dragoman.wire.sse import Events
 from tests.cases.common import eventually, memory_bytes, open_files
 from tests.daemon import Daemon, running
 
-STALLED, PATIENCE_S = 30, 1.0
+STALLED, PATIENCE_S = 30, 5.0
 TURNS = 6
 SLOW_S = 10.0
 MOST_BYTES = 120 << 20

@@ -154,7 +154,7 @@ def test_two_messages_that_join_keep_their_own_words(codex: Bench) -> None:
 
 
 def test_the_stream_of_a_message_that_joins_begins_at_its_own_item(codex: Bench) -> None:
-    live = in_a_command(codex, "Both done.")
+    live = in_a_command(codex, "Both done.", "Both done.")
     with following(live, "And be quick") as stream:
         (live.workspace / "go").touch()
         events = list(stream)

@@ -14,8 +14,8 @@ def test_a_backup_is_made_while_the_daemon_works_and_put_back_elsewhere(
 ) -> None:
     beside.run("send", "kept", "--agent", "mock", "echo hi")
     done = beside.run("backup", "all.tar")
-    assert done.stdout.startswith("1 sessions, ")
-    assert done.stdout.endswith("files are in all.tar\n")
+    assert done.stdout.startswith("1 session(s), ")
+    assert done.stdout.endswith("file(s) are in all.tar\n")
     assert "copying the database" in done.stderr
     refused = beside.run("restore", "all.tar", code=1).stderr
     assert "another daemon" in refused

@@ -27,7 +27,17 @@ def test_what_is_beneath(folder: Path, file: str) -> None:
     assert is_beneath(str(folder), [str(folder) + file if file == "/" else file])
 
 
-@pytest.mark.parametrize("file", ["../a", "out/a", "/etc/passwd", "in/../../a", "../workspace-2/a"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "../a",
+        "out/a",
+        "/etc/passwd",
+        "in/../../a",
+        "../workspace-2/a",
+        "a\0b",
+    ],
+)
 def test_what_is_not(folder: Path, file: str) -> None:
     assert not is_beneath(str(folder), ["own/fine", file])
 

@@ -63,5 +63,5 @@ def _tell(made: Backup, where: Path, how: str, as_json: bool) -> None:
     if as_json:
         say({"path": str(where), **{name: getattr(made, name) for name in made.__struct_fields__}})
         return
-    counts = f"{made.sessions} sessions, {made.events} events and {made.files} files"
+    counts = f"{made.sessions} session(s), {made.events} events and {made.files} file(s)"
     typer.echo(f"{counts} {how} {where}")

@@ -28,9 +28,11 @@ class Mirror:
             await self._stall(scope, send)
             return
         if scope["path"] == "/body":
-            while (await receive()).get("more_body"):
-                pass
-        if scope["path"] == "/nodelay":
+            told = b""
+            while (message := await receive()).get("more_body"):
+                told += message["body"]
+            told += message.get("body", b"")
+        elif scope["path"] == "/nodelay":
             connection = scope[CONNECTION].transport.get_extra_info("socket")
             told = str(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)).encode()
         else:
@@ -132,6 +134,36 @@ def test_an_upgrade_is_ignored_and_ends_the_connection(
         assert answer.header("connection") == "close"
         assert connection.recv(1) == b""
     assert [record for record in caplog.records if record.name != "uvicorn.access"] == []
+
+
+UPGRADE = ("Host: x", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAM")
+
+
+@pytest.mark.parametrize(
+    ("framing", "body"),
+    [
+        ("Content-Length: 11", b"hello world"),
+        ("Transfer-Encoding: chunked", b"5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"),
+    ],
+)
+@pytest.mark.parametrize("pieces", ["whole", "cut", "bytes"])
+@pytest.mark.parametrize("after", [b"", b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n", b"\0\0"])
+def test_the_body_of_who_asks_for_an_upgrade_is_heard(
+    port: int, framing: str, body: bytes, pieces: str, after: bytes
+) -> None:
+    head = request("/body", *UPGRADE, framing, method="PUT")
+    with connected(port) as connection:
+        if pieces == "whole":
+            connection.sendall(head + body + after)
+        elif pieces == "cut":
+            connection.sendall(head)
+            connection.sendall(body + after)
+        else:
+            for byte in head + body + after:
+                connection.sendall(bytes([byte]))
+        answer = read_answer(connection)
+    assert (answer.status, answer.body) == (200, b"hello world")
+    assert answer.header("connection") == "close"
 
 
 def test_a_reader_that_takes_nothing_can_be_dropped(mirror: Mirror, port: int) -> None:

@@ -65,6 +65,9 @@ class Protocol(HttpToolsProtocol):
         self._answering: RequestResponseCycle | None = None
         self._refusal: DragomanError | None = None
         self._stall = (0, NEVER)
+        self._framing = b""
+        """Of the body of a request that asked for an upgrade."""
+        self._heard_all = False
 
     # --- Coming and going ---
 
@@ -120,23 +123,34 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Some bytes of a request, or of several."""
         self._unset_keepalive_if_required()
-        if self._parting:
+        if self._parting or self._heard_all:
             self._ignore(len(data))
             return
         if self._deadline == NEVER and not self._is_answering():
             self._deadline = self.loop.time() + self._limits.header_s
         was_quiet, before = not self._is_message, self._messages
         try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self.logger.debug("an upgrade was asked for and ignored")
+            self._feed(data)
         except httptools.HttpParserError:
-            self.refuse(self._refusal or InvalidRequest("this is not a valid HTTP/1.1 request"))
+            if not self._heard_all:
+                self.refuse(self._refusal or InvalidRequest("this is not a valid HTTP/1.1 request"))
         else:
             # The parser keeps an unfinished header to itself, so its bytes are counted here; but
             # not where others came before its head.
             if self._is_head and self._messages == before + was_quiet:
                 self._ensure_ends(len(data))
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # Nothing is upgraded. The parser takes what follows for another protocol's, though it
+            # may be this request's body: a parser of its own reads that, and nothing else.
+            self.logger.debug("an upgrade was asked for and ignored")
+            if self._framing:
+                self.parser = httptools.HttpRequestParser(_Body(self))
+                self.parser.feed_data(b"POST / HTTP/1.1\r\n" + self._framing + b"\r\n\r\n")
+                self._feed(data[upgrade.args[0] :])
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -183,6 +197,7 @@ class Protocol(HttpToolsProtocol):
         if self.parser.should_upgrade():
             # We never upgrade, but the parser reads nothing after being asked to.
             self.cycle.keep_alive = False
+            self._framing = self._body_framing()
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
@@ -193,6 +208,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """All of a request is here."""
+        if self._framing and not self._heard_all:
+            return  # so the parser thinks, which has not read the body
         self._is_message = False
         self._deadline = NEVER
         super().on_message_complete()
@@ -214,6 +231,15 @@ class Protocol(HttpToolsProtocol):
             # Two servers that understand such a body differently can be made to disagree on
             # where the next request begins.
             self._stop(InvalidRequest("the only Transfer-Encoding that is understood is chunked"))
+
+    def _body_framing(self) -> bytes:
+        """How the body of this request is framed; nothing where it has none."""
+        for name, value in self.headers:
+            if name == b"transfer-encoding" or (
+                name == b"content-length" and value.strip() != b"0"
+            ):
+                return name + b": " + value
+        return b""
 
     def _ensure_ends(self, size: int) -> None:
         self._unfinished_bytes += size
@@ -323,3 +349,16 @@ class _Parted:
         self.write = connection.transport.write
         self.is_closing = connection.transport.is_closing
         self.close = connection.part
+
+
+class _Body:
+    """Reads the body of a request whose head another parser has read."""
+
+    def __init__(self, connection: Protocol) -> None:
+        self.on_body = connection.on_body
+        self._connection = connection
+
+    def on_message_complete(self) -> None:
+        """All of it is here, and nothing after it is heard."""
+        self._connection._heard_all = True
+        self._connection.on_message_complete()

@@ -8,6 +8,8 @@ from pathlib import Path
 from dragoman.errors import StartRefused
 
 PAGE_SIZE = 16384
+LOG_BYTES = 64 << 20
+"""What is kept of the write-ahead log's file when it begins anew."""
 AUTOCHECKPOINT_PAGES = 65536
 """Where the writer itself moves the log on: what `checkpoint.py` does not keep up with."""
 
@@ -86,6 +88,7 @@ def connect(path: Path, *, synchronous: str) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute(f"PRAGMA synchronous = {synchronous}")
     db.execute(f"PRAGMA wal_autocheckpoint = {AUTOCHECKPOINT_PAGES}")
+    db.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     db.execute("PRAGMA foreign_keys = ON")
     return db
 

@@ -42,7 +42,7 @@ class Writer:
         self,
         db: sqlite3.Connection,
         loop: asyncio.AbstractEventLoop,
-        on_commit: Callable[[], None],
+        on_commit: Callable[[sqlite3.Connection], None],
         took: Histogram,
     ) -> None:
         self._db = db
@@ -96,7 +96,7 @@ class Writer:
             if group:
                 self._commit(group)
                 self._loop.call_soon_threadsafe(self._tell, group, time.monotonic())
-                self._on_commit()
+                self._on_commit(self._db)
 
     def _commit(self, group: list[_Job]) -> None:
         """All at once; if that fails, each by itself, so that none pays for another."""

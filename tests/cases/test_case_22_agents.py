@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,23 @@ def test_case_22_an_agent_ends_with_its_daemon_also_before_the_next_start(data_d
             assert time.monotonic() < deadline, "the agent works on without a daemon"
             os.sched_yield()
         daemon.start()
+
+
+def test_case_22_a_copy_of_the_folder_leaves_the_agents_alone(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    with running(data_dir) as daemon:
+        talk = Talk(daemon)
+        talk.send("hang")
+        talk.until("item.delta")
+        (tmp_path / "copy").mkdir()
+        with (
+            closing(sqlite3.connect(data_dir / "dragoman.db")) as source,
+            closing(sqlite3.connect(tmp_path / "copy" / "dragoman.db")) as copy,
+        ):
+            source.backup(copy)
+        with running(tmp_path / "copy") as other:
+            assert other.events(talk.id)[-1]["data"]["outcome"] == "interrupted"
+        (pid,) = talk.processes()
+        assert lives(pid)
+        assert daemon.get(f"/sessions/{talk.id}")["status"] == "running"

@@ -58,6 +58,8 @@ async def end_left(store: Store, mark: str) -> int:
     boot = linux.boot()
     family: Family = {}
     for row in await store.processes():
+        if not row.mark.startswith(f"{mark}:"):
+            continue  # this folder is a copy: they are the agents of the daemon it was copied from
         found = linux.look(row.pid) if row.boot == boot else None
         if found is not None and found.started == row.started:
             family[row.pid] = row.started
@@ -66,5 +68,5 @@ async def end_left(store: Store, mark: str) -> int:
     count += await asyncio.to_thread(kin.sweep, f"{mark}:", family, looks=LOOKS)
     for pen in pens:
         pen.remove()
-    await forget(store, f"{mark}:")
+    await forget(store, "")
     return count

@@ -280,7 +280,7 @@ class Store(Protocol):
         """Remember a process, so that the next daemon can end what this one could not."""
 
     async def processes_gone(self, mark: str) -> None:
-        """Forget the processes of a mark; of all of them, where it ends in `:`."""
+        """Forget the processes of a mark; of all that begin so, where it ends in `:`; "" is all."""
 
     async def processes(self) -> list[ProcessRow]:
         """The processes that nobody has seen end."""

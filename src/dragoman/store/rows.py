@@ -352,8 +352,8 @@ def insert_process(db: sqlite3.Connection, row: ProcessRow) -> None:
 
 
 def forget_processes(db: sqlite3.Connection, mark: str) -> None:
-    """Forget the processes of a mark; of all of them, where it ends in `:`."""
-    if mark.endswith(":"):
+    """Forget the processes of a mark; of all that begin so, where it ends in `:`; "" is all."""
+    if not mark or mark.endswith(":"):
         db.execute("DELETE FROM processes WHERE substr(mark, 1, ?) = ?", (len(mark), mark))
     else:
         db.execute("DELETE FROM processes WHERE mark = ?", (mark,))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,50 @@ def test_case_11_a_million_entries_are_refused(limited: Daemon) -> None:
     assert_refused(limited, Fs(limited).unpack(deep), 413, "max_archive_entries")
 
 
+def notes(count: int) -> Iterator[bytes]:
+    """Headers about a member that never comes, each with a few hundred keys of its own."""
+    for number in range(count):
+        pairs = b"".join(b"14 %08x=x\n" % (number * 300 + key) for key in range(300))
+        yield header("n", len(pairs), type=tarfile.XHDTYPE)
+        yield pairs.ljust(-(-len(pairs) // 512) * 512, b"\0")
+
+
+def test_case_11_what_is_said_of_no_member_takes_no_memory(limited: Daemon) -> None:
+    before = memory_bytes(limited)
+    archive = gzip.compress(b"".join(notes(10_000)), 1)
+    assert_refused(limited, Fs(limited).unpack(archive), 400)
+    assert memory_bytes(limited) - before < 30 * MIB
+
+
+def loose(size: int) -> bytes:
+    """Bytes that can be packed, but not too well."""
+    chance = random.Random(size)
+    return b"".join(chance.randbytes(64) + bytes(448) for _ in range(size // 512))
+
+
+def remark(size: int) -> bytes:
+    """A header about a member that says nothing."""
+    record = b"%d comment=" % size + loose(size + 512)
+    record = record[: size - 1] + b"\n"
+    return header("n", size, type=tarfile.XHDTYPE) + record.ljust(-(-size // 512) * 512, b"\0")
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        pytest.param(lambda: tar(member("a", b"x")) + loose(MIB) * 65, id="after the end"),
+        pytest.param(lambda: (remark(60_000) * 4 + header("a", 0)) * 300, id="notes"),
+    ],
+)
+def test_case_11_every_byte_that_comes_out_counts(
+    limited: Daemon, archive: Callable[[], bytes]
+) -> None:
+    packed = gzip.compress(archive(), 1)
+    assert len(packed) < 32 * MIB
+    reply = Fs(limited).unpack(packed)
+    assert_refused(limited, reply, 413, "max_upload_bytes")
+
+
 @pytest.mark.parametrize(
     "name", ["../out", "a/../../out", "/etc/out", "..", "a\\..\\..\\out", "d/" * 65 + "f"]
 )
@@ -110,6 +155,7 @@ def test_case_11_names_that_lead_out_are_refused(limited: Daemon, name: str, for
         {"type": tarfile.SYMTYPE, "linkname": "../there"},
         {"type": tarfile.SYMTYPE, "linkname": "a/../../there"},
         {"type": tarfile.SYMTYPE, "linkname": ""},
+        {"type": tarfile.SYMTYPE, "linkname": "a/../b"},
     ],
     ids=str,
 )
@@ -127,6 +173,38 @@ def test_case_11_a_file_behind_a_link_of_the_same_archive_is_refused(limited: Da
         member("link/file", b"x"),
     )
     assert_refused(limited, Fs(limited).unpack(archive), 400)
+
+
+def test_case_11_links_cannot_leave_together_either(limited: Daemon) -> None:
+    archive = tar(
+        member("d/l1", type=tarfile.SYMTYPE, linkname=".."),
+        member("e/l2", type=tarfile.SYMTYPE, linkname="../d/l1/.."),
+    )
+    assert_refused(limited, Fs(limited).unpack(archive), 400)
+
+
+def test_case_11_a_link_may_lead_through_another_one_and_down(tmp_path: Path) -> None:
+    archive = tar(
+        member("releases/1/app", b"x"),
+        member("current", type=tarfile.SYMTYPE, linkname="releases/1"),
+        member("bin/app", type=tarfile.SYMTYPE, linkname=".././current/app"),
+    )
+    with running(tmp_path / "data") as daemon:
+        assert Fs(daemon).unpack(archive).status == 200
+        assert (daemon.files / "bin" / "app").read_bytes() == b"x"
+
+
+def test_case_11_gzip_may_be_padded_and_come_in_several_parts(tmp_path: Path) -> None:
+    whole = tar(member("a", loose(2 * MIB)), member("b", b"y"))
+    half = len(whole) // 2
+    parts = gzip.compress(whole[:half]) + gzip.compress(whole[half:])
+    with running(tmp_path / "data") as daemon:
+        for number, archive in enumerate(
+            (parts, parts + bytes(10_000), gzip.compress(whole) + bytes(1), gzip.compress(whole))
+        ):
+            reply = Fs(daemon).unpack(archive, str(number))
+            assert reply.status == 200, reply.body
+        assert Fs(daemon).unpack(parts + bytes(100) + b"x").status == 400
 
 
 def test_case_11_broken_archives_are_refused(limited: Daemon) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
+import signal
 import stat
+import tarfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +18,7 @@ from tests.cases.common import eventually, memory_bytes, open_files, pid_of
 from tests.daemon import Daemon, running
 from tests.http.fs import Fs, member, tar
 
+MEMORY = Path("/dev/shm")
 MIB = 1024 * 1024
 
 
@@ -132,6 +136,94 @@ def test_so_do_the_token_file_and_the_settings_file(tmp_path: Path) -> None:
             assert fs.unpack(tar(member(path, b"mine"))).status == 403
         assert fs.remove(".config", recursive="true").status == 403
         assert fs.write(".config/other", b"x").status == 200
+
+
+def test_so_does_a_settings_file_that_is_named_at_the_start(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "mine.toml").write_text('token = "secret"\n')
+    (home / "link.toml").symlink_to("mine.toml")
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": "", "DRAGOMAN_ROOTS": ""}
+    with running(home / "data", "--config", str(home / "link.toml"), env=env) as daemon:
+        (daemon.data_dir / "token").write_text("secret")  # for those who look for it there
+        fs = Fs(daemon)
+        for path in ("mine.toml", "link.toml"):
+            for reply in (fs.read(path), fs.write(path, b"mine"), fs.remove(path)):
+                assert reply.status == 403, path
+                assert b"secret" not in reply.body
+        assert fs.write(".config/dragoman/config.toml", b"mine").status == 403
+
+
+def test_nothing_is_made_where_it_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "folder").mkdir(parents=True)
+    (home / "folder" / "file").write_text("mine")
+    (home / "sly").symlink_to("new/../data/new")
+    (home / "into").symlink_to("data/new")
+    config = ".config/dragoman/config.toml"
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": "", "DRAGOMAN_ROOTS": ""}
+    with running(home / "data", env=env) as daemon:
+        fs, before = Fs(daemon), {*names_below(home)} | {"folder/file"}
+        for path in ("data/new", "data/new/deep", "into/x/y", f"{config}/x", config):
+            for reply in (
+                fs.mkdir(f"{path}/folder"), fs.write(f"{path}/file", b""),
+                fs.move("folder", f"{path}/moved"), fs.unpack(tar(member("a")), f"{path}/x"),
+            ):  # fmt: skip
+                assert reply.status == 403, (path, reply.body)
+        assert fs.move("folder/file", config).status == 403
+        assert fs.move("folder", ".config/dragoman").status == 403
+        assert fs.mkdir("sly/x").status == 404
+        for name in (config, f"{config}/below"):
+            assert fs.unpack(tar(member(name, b"mine"))).status == 403
+        assert fs.unpack(tar(member("dragoman/config.toml", b"mine")), ".config").status == 403
+        link = member(".config", type=tarfile.SYMTYPE, linkname="folder")
+        assert fs.unpack(tar(link)).status == 403
+        made = {*names_below(home)} - before
+        assert {name for name in made if not name.startswith("data/")} == set()
+        assert not (daemon.data_dir / "new").exists()
+        assert fs.unpack(tar(member(".config/dragoman/other", b"x"))).status == 200
+
+
+def test_no_root_goes_and_nothing_around_one(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "x" / "w"
+    inner.mkdir(parents=True)
+    (inner / "file").touch()
+    (tmp_path / "a" / "free").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "b")
+    roots = (tmp_path / "a", inner, tmp_path / "a" / "link")
+    flags = [flag for root in roots for flag in ("--root", str(root))]
+    with running(tmp_path / "data", *flags) as daemon:
+        daemon.create("all", directory=str(tmp_path))
+        for fs, top in ((Fs(daemon), ""), (Fs(daemon, "all"), "a/")):
+            for path in (f"{top}x/w", f"{top}x", f"{top}link", str(inner), str(inner.parent)):
+                assert fs.remove(path, recursive="true").status == 403, path
+                assert fs.move(path, f"{top}elsewhere").status == 403, path
+                assert fs.move(f"{top}free", path, overwrite=True).status == 403, path
+        assert Fs(daemon).remove("x/w/file").status == 200
+    assert inner.is_dir()
+
+
+def test_a_root_that_is_a_link_stays_what_it_was_at_the_start(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    root = tmp_path / "root"
+    root.symlink_to("one")
+    with running(tmp_path / "data", "--root", str(root)) as daemon:
+        fs = Fs(daemon)
+        assert fs.read(f"{root}/file").body == fs.read(f"{tmp_path}/one/file").body == b"one"
+        assert fs.stat("file").json["path"] == f"{root}/file"
+        root.unlink()
+        root.symlink_to("two")
+        assert fs.read("file").body == fs.read(f"{root}/file").body == b"one"
+        assert fs.read(f"{tmp_path}/two/file").status == 403
+        (tmp_path / "one").rename(tmp_path / "old")
+        assert fs.read("file").status == 404
+        (tmp_path / "one").symlink_to("two")
+        assert fs.read("file").status == 403
+        assert fs.write("new", b"x").status == 403
+    assert names_below(tmp_path / "two") == ["file"]
 
 
 # --- Looking ---
@@ -261,6 +353,57 @@ def test_an_empty_file_is_a_file(fs: Fs, root: Path) -> None:
     assert fs.read("empty", Range="bytes=0-").status == 416
 
 
+@pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="no disk in memory here")
+def test_a_file_of_a_time_that_no_calendar_has_is_read_all_the_same(daemon: Daemon) -> None:
+    folder = MEMORY / f"dragoman-{uuid.uuid4()}"
+    folder.mkdir()
+    try:
+        (folder / "file").write_text("here")
+        os.utime(folder / "file", (0, 2**40))
+        daemon.create(folder.name, directory=str(folder))
+        fs = Fs(daemon, folder.name)
+        reply = fs.read("file")
+        assert (reply.status, reply.body) == (200, b"here")
+        assert "last-modified" not in reply.headers
+        assert fs.read("file", If_None_Match=reply.headers["etag"]).status == 304
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("path", ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"])
+def test_a_file_that_is_not_as_long_as_it_says_comes_to_its_end(daemon: Daemon, path: str) -> None:
+    if not os.access(path, os.R_OK):
+        pytest.skip(f"there is no {path} here")
+    folder, name = os.path.split(path)
+    daemon.create(f"odd-{name}", directory=folder)
+    fs = Fs(daemon, f"odd-{name}")
+    for headers in ({}, {"Range": "bytes=0-1"}, {"If_None_Match": "*"}):
+        reply = fs.read(name, **headers)
+        assert (reply.status, reply.body) == (200, Path(path).read_bytes())
+        assert not {"content-length", "etag", "last-modified"} & set(reply.headers)
+    head = fs.ask("HEAD", "file", path=name)
+    assert (head.status, head.body, "content-length" in head.headers) == (200, b"", False)
+
+
+def test_what_belongs_to_a_process_stays_shut(daemon: Daemon) -> None:
+    daemon.create("proc", directory="/proc")
+    fs = Fs(daemon, "proc")
+    for process in ("self", "1", str(pid_of(daemon)), "thread-self"):
+        for file in ("environ", "cmdline", "mem", "task/1/environ"):
+            assert fs.read(f"{process}/{file}").status in (403, 404)
+        assert fs.entries(process).status == fs.read(f"{process}/environ").status == 403
+        assert fs.write(f"{process}/oom_score_adj", b"0").status == 403
+    assert "version" in fs.names()
+
+
+def test_a_file_full_of_nothing_is_as_long_as_it_says(fs: Fs, root: Path) -> None:
+    with (root / "sparse").open("wb") as file:
+        file.truncate(3 * MIB)
+    reply = fs.read("sparse")
+    assert (reply.body, reply.headers["content-length"]) == (bytes(3 * MIB), str(3 * MIB))
+    assert fs.read("sparse", Range="bytes=0-9").status == 206
+
+
 # --- Writing ---
 
 
@@ -364,6 +507,43 @@ def test_a_disk_that_is_full_is_507_and_nothing_is_left(tmp_path: Path) -> None:
             assert (daemon.files / "file").stat().st_size == (3 if status == 507 else 2 * MIB)
 
 
+@pytest.mark.parametrize("route", ["upload-batch", "file"])
+def test_a_daemon_that_stops_leaves_nothing_of_what_was_coming(tmp_path: Path, route: str) -> None:
+    with running(tmp_path / "data") as daemon:
+        connection = daemon.connect()
+        method = "POST" if route == "upload-batch" else "PUT"
+        connection.putrequest(method, f"/v1/fs/{route}?path=new")
+        told = {"Content-Length": str(9 * MIB), "Content-Type": "application/x-tar"}
+        for name, value in daemon.headers(**told).items():
+            connection.putheader(name, value)
+        connection.endheaders(tar(member("file", bytes(4 * MIB)))[: 3 * MIB])
+        if route == "upload-batch":
+            eventually(lambda: names_below(daemon.files) != [], "it has begun")
+        os.kill(pid_of(daemon), signal.SIGTERM)
+        assert connection.getresponse().status == 503
+        connection.close()
+        daemon.stop()
+        assert names_below(daemon.files) == []
+        assert "Traceback" not in (daemon.data_dir / "logs" / "daemon.log").read_text()
+
+
+def test_what_a_killed_daemon_left_goes_with_the_next_upload(tmp_path: Path) -> None:
+    with running(tmp_path / "data") as daemon:
+        connection = daemon.connect()
+        connection.putrequest("POST", "/v1/fs/upload-batch?path=new")
+        told = {"Content-Length": str(9 * MIB), "Content-Type": "application/x-tar"}
+        for name, value in daemon.headers(**told).items():
+            connection.putheader(name, value)
+        connection.endheaders(tar(member("deep/file", bytes(4 * MIB)))[: 3 * MIB])
+        eventually(lambda: len(names_below(daemon.files)) == 3, "it has begun")
+        daemon.kill()
+        connection.close()
+        assert len(names_below(daemon.files)) == 3
+        daemon.start()
+        assert Fs(daemon).unpack(tar(member("file", b"x")), "new").status == 200
+        assert names_below(daemon.files) == ["new", "new/file"]
+
+
 # --- Folders, moving, removing ---
 
 
@@ -406,6 +586,52 @@ def test_impossible_moves_are_refused(fs: Fs, root: Path) -> None:
     assert fs.move("", "new").status == fs.move("a", "").status == 403
     assert fs.move("a", "../out").json["details"]["field"] == "to"
     assert names_below(root) == ["a", "a/b", "file"]
+
+
+@pytest.mark.parametrize("target", ["a/new/deep", "a/b/new/deep", "link/new/deep", "a/new"])
+def test_a_folder_that_would_be_moved_into_itself_stays_as_it_was(
+    fs: Fs, root: Path, target: str
+) -> None:
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "link").symlink_to(root / "a" / "b")
+    before = names_below(root)
+    for overwrite in (False, True):
+        reply = fs.move("a", target, overwrite=overwrite)
+        assert (reply.status, reply.json["details"]) == (400, {"field": "to"})
+        assert reply.json["detail"] == "a folder cannot be moved into itself"
+    assert names_below(root) == before
+
+
+def test_a_link_can_be_moved_into_the_folder_that_it_leads_to(fs: Fs, root: Path) -> None:
+    (root / "a").mkdir()
+    (root / "link").symlink_to(root / "a")
+    assert fs.move("link", "link/new/link").status == 200
+    assert names_below(root) == ["a", "a/new", "a/new/link"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "field"),
+    [
+        ("none", "new", "from"),
+        ("file/below", "new", "from"),
+        ("x" * 300, "new", "from"),
+        ("", "new", "from"),
+        ("out/passwd", "new", "from"),
+        ("a", "file/below", "to"),
+        ("a", "x" * 300, "to"),
+        ("a", "", "to"),
+        ("a", "out/new", "to"),
+        ("a/b", "file/x", "to"),
+        ("a", "file", "overwrite"),
+    ],
+)
+def test_a_move_that_is_refused_names_which_of_its_paths_is_wrong(
+    fs: Fs, root: Path, source: str, target: str, field: str
+) -> None:
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "file").touch()
+    (root / "out").symlink_to("/etc")
+    assert fs.move(source, target).json["details"]["field"] == field
 
 
 def test_a_link_is_moved_and_removed_itself(fs: Fs, root: Path) -> None:

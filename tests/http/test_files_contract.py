@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from dragoman.http.contract import openapi_document
+from dragoman.http.files import ARCHIVES
 from tests.cases.common import eventually, open_files
 from tests.daemon import running
 
@@ -55,6 +56,12 @@ def test_a_move_needs_only_what_it_always_needed() -> None:
     move = DOCUMENT["components"]["schemas"]["FsMove"]
     assert set(move["required"]) == {"from", "to"}
     assert set(move["properties"]) == {"from", "to", "overwrite"}
+
+
+def test_an_archive_may_come_as_plain_bytes_and_the_contract_says_so() -> None:
+    body = DOCUMENT["paths"]["/v1/fs/upload-batch"]["post"]["requestBody"]
+    assert set(body["content"]) == {"application/x-tar", "application/octet-stream"}
+    assert set(body["content"]) <= set(ARCHIVES)
 
 
 def test_a_reader_who_takes_nothing_is_dropped_with_its_file(tmp_path: Path) -> None:

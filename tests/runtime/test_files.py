@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dragoman.errors import Conflict, PermissionDenied
+from dragoman.errors import Conflict, PermissionDenied, Unavailable
 from dragoman.runtime.files import tree
 from dragoman.runtime.files.archive import ArchiveLimits, Unpacker
 from dragoman.runtime.files.beneath import Place, place
 from dragoman.runtime.files.content import Temporary
 from dragoman.runtime.files.paths import Root, find
+from dragoman.runtime.files.uploads import Uploads
 from tests.http.fs import member, tar
 
 MEMORY = Path("/dev/shm")
+LIMITS = ArchiveLimits(size_bytes=100_000, entries=10, ratio=100)
 
 
 @pytest.fixture
@@ -64,14 +67,96 @@ def test_an_archive_cannot_be_put_over_what_stays_shut(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "token").write_text("secret")
     root = Root(str(tmp_path), str(tmp_path), closed=(str(tmp_path / "data"),))
-    limits = ArchiveLimits(size_bytes=100_000, entries=10, ratio=100)
-    unpacker = Unpacker(root, (), limits)
+    unpacker = Unpacker(root, (), LIMITS)
     unpacker.feed(tar(member("a", b"x"), member("data/token", b"mine")))
     with pytest.raises(PermissionDenied):
         unpacker.commit()
     unpacker.close()
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["data", "token"]
     assert (tmp_path / "data" / "token").read_text() == "secret"
+
+
+def test_what_another_daemon_works_on_is_no_leftover(tmp_path: Path) -> None:
+    root = Root(str(tmp_path), str(tmp_path))
+    other = Unpacker(root, (), LIMITS)
+    (working,) = tmp_path.iterdir()
+    names = [f".dragoman-{number:032x}" for number in range(4)]
+    (tmp_path / names[0] / "below").mkdir(parents=True)
+    (tmp_path / names[1]).touch()
+    (tmp_path / names[2]).symlink_to("nowhere")
+    (tmp_path / ".dragoman-mine").mkdir()
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0), follow_symlinks=False)
+    (tmp_path / names[3]).mkdir()
+    Unpacker(root, (), LIMITS).close()
+    left = {working.name, names[2], names[3], ".dragoman-mine"}
+    assert {path.name for path in tmp_path.iterdir()} == left
+    other.close()
+    assert not working.exists()
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+@pytest.mark.parametrize("swapped", ["above", "above/root"])
+def test_a_root_that_has_become_a_link_is_not_followed(
+    tmp_path: Path, by_hand: bool, swapped: str
+) -> None:
+    top = tmp_path / "above" / "root"
+    for path in (top, tmp_path / "other" / "root"):
+        path.mkdir(parents=True)
+        (path / "file").touch()
+    root = Root(str(top), str(top), by_hand=by_hand)
+    assert tree.look(root, ("file",)).size == 0
+    (tmp_path / swapped).rename(tmp_path / "away")
+    (tmp_path / swapped).symlink_to(tmp_path / "other")
+    for refused in (tree.look, tree.make_folder):
+        with pytest.raises(PermissionDenied):
+            refused(root, ("file",))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_upload_that_cannot_begin_leaves_nothing(
+    tmp_path: Path, folder: int, named: bool
+) -> None:
+    root = Root(str(tmp_path), str(tmp_path))
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    before = len(os.listdir("/proc/self/fd"))
+    failed = 0
+    for room in range(12):
+        spare = [os.dup(folder) for _ in range(100)]
+        most = max(spare) + 1
+        held = [os.dup(folder) for _ in range(room)]
+        for each in held:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most + room, usual[1]))
+        try:
+            if named:
+                Temporary(folder, may_be_unnamed=False).close()
+            else:
+                Unpacker(root, (), LIMITS).close()
+        except (OSError, Unavailable):
+            failed += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+            for each in spare:
+                os.close(each)
+        assert list(tmp_path.iterdir()) == []
+        assert len(os.listdir("/proc/self/fd")) == before
+    assert 0 < failed < 12
+
+
+def test_an_upload_that_was_ended_does_nothing_more(tmp_path: Path) -> None:
+    root = Root(str(tmp_path), str(tmp_path))
+    uploads = Uploads()
+    held = uploads.begin(lambda: Unpacker(root, (), LIMITS))
+    held.do(Unpacker.feed, tar(member("a", b"x"))[:1024])
+    (end,) = uploads.stop()
+    end()
+    with pytest.raises(Unavailable):
+        held.do(Unpacker.commit)
+    with pytest.raises(Unavailable):
+        uploads.begin(lambda: Unpacker(root, (), LIMITS))
+    held.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_move_that_a_neighbour_was_faster_with_replaces_nothing(tmp_path: Path) -> None:

@@ -80,3 +80,39 @@ def test_long_names_links_and_notes_belong_to_the_next_member() -> None:
 
 def test_what_comes_after_the_end_is_nobodys_business() -> None:
     assert len(read([tar(member("a")), b"anything"])) == 1
+
+
+def noted(records: dict[str, str], type: bytes = tarfile.XHDTYPE) -> bytes:
+    """A header that says something about the next member, and nothing else."""
+    note = b"".join(_record(key, value) for key, value in records.items())
+    info, _ = member("note", type=type)
+    info.size = len(note)
+    return info.tobuf(tarfile.GNU_FORMAT) + note.ljust(-(-len(note) // 512) * 512, b"\0")
+
+
+def _record(key: str, value: str) -> bytes:
+    rest = f" {key}={value}\n".encode()
+    length = len(rest) + 1
+    while len(str(length)) + len(rest) != length:
+        length += 1
+    return str(length).encode() + rest
+
+
+@pytest.mark.parametrize("type", [tarfile.XHDTYPE, tarfile.XGLTYPE])
+def test_notes_without_a_member_are_refused(type: bytes) -> None:
+    assert len(read([noted({"mtime": "1"}, type) * 4 + tar(member("a"))])) == 1
+    with pytest.raises(InvalidRequest, match="no file after them"):
+        read([noted({"mtime": "1"}, type) * 5 + tar(member("a"))])
+
+
+def test_of_many_notes_on_a_member_each_says_its_part() -> None:
+    notes = noted({"path": "long", "comment": "x"}) + noted({"size": "1", "mtime": "1"})
+    assert read([notes + tar(member("a", b"x"))]) == [(Member("long", "file", 1), b"x")]
+
+
+def test_what_is_said_of_all_members_may_not_rename_them() -> None:
+    archive = noted({"comment": "a commit"}, tarfile.XGLTYPE) + tar(member("a", b"x"))
+    assert read([archive]) == [(Member("a", "file", 1), b"x")]
+    for key in ("path", "linkpath", "size"):
+        with pytest.raises(InvalidRequest, match="renames all members"):
+            read([noted({key: "1"}, tarfile.XGLTYPE) + tar(member("a"))])

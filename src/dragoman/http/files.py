@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
 from urllib.parse import quote
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from dragoman.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+from dragoman.errors import InvalidRequest, TooLarge, Unavailable, UnsupportedMediaType
 from dragoman.http import parse
 from dragoman.http.answers import answer
 from dragoman.http.daemon import daemon_of
@@ -74,7 +76,8 @@ async def write_file(request: Request) -> Response:
     wanted = parse.query(schema.PathQuery, request.scope["query_string"])
     directory = await _directory(request, wanted.session_id)
     files = daemon_of(request.scope).files
-    return answer(await files.write(directory, wanted.path, _body(request)))
+    with _told_when_it_stops():
+        return answer(await files.write(directory, wanted.path, _body(request)))
 
 
 async def upload_batch(request: Request) -> Response:
@@ -87,7 +90,8 @@ async def upload_batch(request: Request) -> Response:
             f"the archive came as {media_type or 'no type'!r}; send Content-Type: application/x-tar"
         )
     files = daemon_of(request.scope).files
-    return answer(await files.unpack(directory, wanted.path, _body(request)))
+    with _told_when_it_stops():
+        return answer(await files.unpack(directory, wanted.path, _body(request)))
 
 
 async def make_folder(request: Request) -> Response:
@@ -140,6 +144,15 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
             yield chunk
     except ClientDisconnect:
         raise InvalidRequest("the body ended early", field="body") from None
+
+
+@contextlib.contextmanager
+def _told_when_it_stops() -> Iterator[None]:
+    """Nobody but the server cancels a request: when it stops, and has waited long enough."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        raise Unavailable("the daemon is stopping; send it again when it is back") from None
 
 
 def _attached(name: str) -> str:

@@ -12,9 +12,12 @@ from dragoman.errors import RangeNotSatisfiable
 _ONE_RANGE = re.compile(r"bytes=\s*(\d{0,18})-(\d{0,18})\s*", re.ASCII)
 
 
-def http_date(moment_s: int) -> str:
-    """A moment as headers say it."""
-    return formatdate(moment_s, usegmt=True)
+def http_date(moment_s: int) -> str | None:
+    """A moment as headers say it; None for one that no calendar has."""
+    try:
+        return formatdate(moment_s, usegmt=True)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def is_known(headers: Headers, etag: str, modified_s: int) -> bool:

@@ -13,12 +13,17 @@ from dragoman.errors import InvalidRequest
 BLOCK = 512
 MAX_NOTE_BYTES = 64 * 1024
 """A note says something about the next member: its long name, its size."""
+MAX_NOTES = 4
+"""So many notes may lie before a member; nobody needs more."""
 
 _FILES = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
 _NOTES = (
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
     tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
 )  # fmt: skip
+_DIGITS = 19
+"""A number of so many digits is too large for any file."""
+_HEARD = frozenset({"path", "linkpath", "size"})
 _KINDS = {
     tarfile.LNKTYPE: "a hard link",
     tarfile.CHRTYPE: "a device",
@@ -46,6 +51,7 @@ class Tar:
         self._left = self._padding = 0
         self._note: bytearray | None = None
         self._note_type = b""
+        self._notes = 0
         self._said: dict[str, str] = {}
         self._is_over = False
 
@@ -90,10 +96,14 @@ class Tar:
     def _open(self, info: tarfile.TarInfo) -> Iterator[Member]:
         if info.type in _NOTES:
             _ensure(0 < info.size <= MAX_NOTE_BYTES, "holds a header of an impossible size")
+            self._notes += 1
+            _ensure(
+                self._notes <= MAX_NOTES, f"holds {self._notes} headers with no file after them"
+            )
             self._note, self._note_type = bytearray(), info.type
             self._expect(info.size)
             return
-        said, self._said = self._said, {}
+        said, self._said, self._notes = self._said, {}, 0
         size = _number(said["size"]) if "size" in said else info.size
         member = _member(info, said.get("path", info.name), said.get("linkpath"), size)
         self._expect(member.size)
@@ -109,7 +119,7 @@ class Tar:
         elif self._note_type == tarfile.GNUTYPE_LONGLINK:
             self._said["linkpath"] = text.rstrip("\0")
         elif self._note_type == tarfile.XGLTYPE:
-            _ensure(not {"path", "size", "linkpath"} & set(_records(note)), "renames all members")
+            _ensure(not _records(note), "renames all members")
         else:
             self._said |= _records(note)
 
@@ -138,21 +148,24 @@ def _member(info: tarfile.TarInfo, name: str, target: str | None, size: int) -> 
 
 
 def _records(note: bytes) -> dict[str, str]:
-    """The pairs in a pax header, each `LENGTH KEY=VALUE` and a newline."""
+    """What is heard of a pax header; its pairs are each `LENGTH KEY=VALUE` and a newline."""
     found: dict[str, str] = {}
-    while note.strip(b"\0"):
-        digits, _, _ = note.partition(b" ")
+    at, end = 0, len(note.rstrip(b"\0"))
+    while at < end:
+        digits, _, _ = note[at : at + _DIGITS].partition(b" ")
         length = _number(digits.decode("ascii", "replace"))
-        record, note = note[:length], note[length:]
-        _ensure(len(record) == length and record.endswith(b"\n"), "holds a broken header")
+        record = note[at : at + length]
+        _ensure(0 < length == len(record) and record.endswith(b"\n"), "holds a broken header")
         key, _, value = record[len(digits) + 1 : -1].partition(b"=")
         _ensure(not key.startswith(b"GNU.sparse."), "holds a sparse file")
-        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+        if (name := key.decode("utf-8", "replace")) in _HEARD:
+            found[name] = value.decode("utf-8", "surrogateescape")
+        at += length
     return found
 
 
 def _number(text: str) -> int:
-    _ensure(text.isascii() and text.isdigit() and len(text) < 19, "holds a broken header")
+    _ensure(text.isascii() and text.isdigit() and len(text) < _DIGITS, "holds a broken header")
     return int(text)
 
 

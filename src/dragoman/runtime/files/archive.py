@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dragoman.errors import Conflict, InvalidRequest, TooLarge
-from dragoman.runtime.files.beneath import Place, folder, names_in, real_path
-from dragoman.runtime.files.content import Limit, ground, temporary_name, write_all
-from dragoman.runtime.files.paths import Names, Root, names_of
+from dragoman.runtime.files.beneath import Place, destined, folder, names_in, real_path
+from dragoman.runtime.files.content import Limit, ground, write_all
+from dragoman.runtime.files.leftovers import hold, sweep, temporary_name
+from dragoman.runtime.files.paths import Names, Root, is_within, names_of, split
 from dragoman.runtime.files.refusals import told
 from dragoman.runtime.files.removal import remove_tree
 from dragoman.runtime.files.renames import is_there, rename, rename_new
@@ -30,6 +31,7 @@ _FREE_BYTES = 1024 * 1024
 _PIECE_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _FOLDER = os.O_PATH | os.O_DIRECTORY
+_HELD = os.O_RDONLY | os.O_DIRECTORY
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -72,9 +74,14 @@ class Inflate:
 
     def _inflate(self, data: bytes) -> Iterator[bytes]:
         piece = b""
-        while data or len(piece) == _PIECE_BYTES:
+        while True:
             if self._gzip is None or self._gzip.eof:
+                # Another one may follow, and tapes are padded.
+                if not (data := data.lstrip(b"\0")):
+                    return
                 self._gzip = zlib.decompressobj(wbits=31)
+            elif not data and len(piece) < _PIECE_BYTES:
+                return
             try:
                 piece = self._gzip.decompress(data, _PIECE_BYTES)
             except zlib.error as error:
@@ -99,7 +106,8 @@ class Unpacker:
         self._root, self._names = root, names
         self._path = root.tell(names)
         self._received = Limit(limits.size_bytes, "max_upload_bytes")
-        self._unpacked = Limit(limits.size_bytes, "max_upload_bytes")
+        self._inflated = Limit(limits.size_bytes, "max_upload_bytes")
+        self._promised = Limit(limits.size_bytes, "max_upload_bytes")
         self._entries = Limit(limits.entries, "max_archive_entries")
         self._inflate, self._tar = Inflate(limits.ratio), Tar()
         self._file: io.FileIO | None = None
@@ -107,15 +115,15 @@ class Unpacker:
         self.truncated = False
         inside = (*names, ".")  # the folder itself, where it is there already
         with told(self._path, writing=True), ground(root, inside) as found:
-            self._stage = Place(os.dup(found.folder), temporary_name())
-            os.mkdir(self._stage.name, 0o700, dir_fd=self._stage.folder)
-            self._top = self._stage.open(_FOLDER)
+            sweep(found.folder)
+            self._stage, self._top = _stage(found.folder)
 
     def feed(self, data: bytes) -> None:
         """Take a piece. Raise TooLarge, InvalidRequest."""
         self._received.add(len(data))
         with told(self._path, writing=True):
             for piece in self._inflate.feed(data):
+                self._inflated.add(len(piece))
                 for found in self._tar.feed(piece):
                     if isinstance(found, Member):
                         self._member(found)
@@ -128,11 +136,12 @@ class Unpacker:
         self._tar.close()
         self._close_file()
         with told(self._path, writing=True):
-            _libc.syncfs(self._top)
+            self._sync()
+            self._ensure_open(destined(self._root, self._names))
             with folder(self._root, self._names, make=True) as target:
                 self._check(self._top, target)
                 self._merge(self._top, target)
-                _libc.syncfs(target)
+            self._sync()
         return tuple(self._paths)
 
     def close(self) -> None:
@@ -153,7 +162,7 @@ class Unpacker:
         self._close_file()
         names = _names(member)
         self._entries.add(1)
-        self._unpacked.add(member.size)
+        self._promised.add(member.size)
         if not names:
             return
         with self._above(names) as above:
@@ -206,6 +215,25 @@ class Unpacker:
 
     # --- Putting in place ---
 
+    def _sync(self) -> None:
+        """Wait for the disk that holds the stage, and so what is moved out of it."""
+        if _libc.syncfs(self._top) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+
+    def _ensure_open(self, real: str) -> None:
+        """Raise PermissionDenied where a folder of the archive brings along what stays shut."""
+        for closed in self._root.closed:
+            if not is_within(closed, real):
+                continue
+            names = split(closed)[len(split(real)) :]
+            for count in range(1, len(names) + 1):
+                here = Place(self._top, "/".join(names[:count]))
+                if not is_there(here):
+                    break
+                if count == len(names) or not stat.S_ISDIR(here.look().st_mode):
+                    self._root.ensure_open(closed)
+
     def _check(self, source: int, target: int) -> None:
         """Raise Conflict before anything is done about it."""
         for name in names_in(source):
@@ -238,6 +266,18 @@ class Unpacker:
                     self._merge(below, there_below)
 
 
+def _stage(folder: int) -> tuple[Place, int]:
+    """A folder for what is on its way, and its descriptor; nothing is left where that fails."""
+    with contextlib.ExitStack() as undo:
+        stage = undo.enter_context(Place(os.dup(folder), temporary_name()))
+        os.mkdir(stage.name, 0o700, dir_fd=stage.folder)
+        undo.callback(os.rmdir, stage.name, dir_fd=stage.folder)
+        top = stage.open(_HELD)
+        hold(top)
+        undo.pop_all()
+    return stage, top
+
+
 @contextlib.contextmanager
 def _opened(found: Place) -> Iterator[int]:
     opened = found.open(_FOLDER)
@@ -260,9 +300,14 @@ def _ensure_inside(link: Member, depth: int) -> None:
     """Raise InvalidRequest for a link that would lead out of the archive."""
     if "\0" in link.target or not link.target:
         raise InvalidRequest("the archive holds a symbolic link to nowhere", field="body")
-    for name in link.target.split("/"):
-        depth += {"..": -1, ".": 0, "": 0}.get(name, 1)
-        if depth < 0 or link.target.startswith("/"):
-            raise InvalidRequest(
-                "the archive holds a symbolic link that leads out of it", field="body"
-            )
+    names = split(link.target)
+    up = next((at for at, name in enumerate(names) if name != ".."), len(names))
+    if link.target.startswith("/") or up > depth:
+        raise InvalidRequest("the archive holds a symbolic link that leads out of it", field="body")
+    if ".." in names[up:]:
+        # What is gone up from may itself be a link, and then nobody can tell where that leads.
+        raise InvalidRequest(
+            "the archive holds a symbolic link that could lead out of it: in its target, '..' may "
+            "only come first",
+            field="body",
+        )

@@ -24,7 +24,7 @@ MAX_STEPS = 10_000
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _OPENAT2 = 437
-_NO_MAGICLINKS, _BENEATH = 0x02, 0x08
+_NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
 _BY_HAND = (errno.EXDEV, errno.EAGAIN)
 """A link that is absolute or leaves, or a rename meanwhile."""
 
@@ -69,14 +69,22 @@ class Place:
         return os.open(self.name, flags, mode, dir_fd=self.folder)
 
 
-def place(root: Root, names: Sequence[str], *, follow: bool = True, make: bool = False) -> Place:
+def place(
+    root: Root,
+    names: Sequence[str],
+    *,
+    follow: bool = True,
+    make: bool = False,
+    whole: bool = False,
+) -> Place:
     """Find where a path leads. `follow` a link at its end, too; `make` the folders above.
 
-    Raise PermissionDenied where it leads out of the root, and what the kernel says.
+    Raise PermissionDenied where it leads out of the root, or to what stays shut, or, with `whole`,
+    to what must not go; and what the kernel says.
     """
-    found = _place(root, names, follow=follow, make=make)
+    found = _place(root, names, follow=follow, make=make, whole=whole)
     try:
-        root.ensure_open(real_path(found))
+        root.ensure_open(real_path(found), whole=whole)
     except (PermissionDenied, OSError):
         os.close(found.folder)
         raise
@@ -88,7 +96,7 @@ def folder(root: Root, names: Sequence[str], *, make: bool = False) -> Iterator[
     """Hold a folder open; `make` it, and those above, where they are missing."""
     opened = _folder(root, names, make=make)
     try:
-        root.ensure_open(os.readlink(f"/proc/self/fd/{opened}"))
+        root.ensure_open(_real(opened))
         yield opened
     finally:
         os.close(opened)
@@ -96,8 +104,21 @@ def folder(root: Root, names: Sequence[str], *, make: bool = False) -> Iterator[
 
 def real_path(found: Place) -> str:
     """Where a place really is, as the kernel knows it."""
-    above = os.readlink(f"/proc/self/fd/{found.folder}")
-    return os.path.normpath(os.path.join(above, found.name))
+    return os.path.normpath(os.path.join(_real(found.folder), found.name))
+
+
+def destined(root: Root, names: Sequence[str]) -> str:
+    """Where a path really leads, or will once the folders that it lacks are made."""
+    way = _Way(root)
+    try:
+        with way.go(names, make=False) as found:
+            return real_path(found)
+    except FileNotFoundError:
+        if not way.missing or ".." in way.missing:
+            raise
+        return os.path.join(_real(way.folder), *way.missing)
+    finally:
+        way.close()
 
 
 def names_in(folder: int) -> list[str]:
@@ -121,20 +142,25 @@ def sync(folder: int) -> None:
         os.close(opened)
 
 
-def _place(root: Root, names: Sequence[str], *, follow: bool, make: bool) -> Place:
+def _place(root: Root, names: Sequence[str], *, follow: bool, make: bool, whole: bool) -> Place:
     if not names:
         return Place(_open_root(root), ".")
     *above, name = names
-    opened = _folder(root, above, make=make)
+    try:
+        opened = _folder(root, above)
+    except FileNotFoundError:
+        if not make:
+            raise
+        return walk(root, names, make=True, whole=whole)
     try:
         if not follow or _link(opened, name) is None:
             return Place(os.dup(opened), name)
     finally:
         os.close(opened)
-    return walk(root, names, make=make)
+    return walk(root, names, make=make, whole=whole)
 
 
-def _folder(root: Root, names: Sequence[str], *, make: bool) -> int:
+def _folder(root: Root, names: Sequence[str], *, make: bool = False) -> int:
     if not root.by_hand:
         top = _open_root(root)
         try:
@@ -145,7 +171,7 @@ def _folder(root: Root, names: Sequence[str], *, make: bool) -> int:
         finally:
             os.close(top)
     with walk(root, names, make=make) as found:
-        return _enter(found.folder, found.name, make=make)
+        return _enter(root, found, make=make)
 
 
 @functools.cache
@@ -161,9 +187,10 @@ def has_openat2() -> bool:
     return True
 
 
-def openat2(top: int, names: Sequence[str]) -> int:
+def openat2(top: int, names: Sequence[str], *, through_links: bool = True) -> int:
     """Open a folder beneath another in one step."""
-    how = _How(_FOLDER, 0, _BENEATH | _NO_MAGICLINKS)
+    links = _NO_MAGICLINKS if through_links else _NO_SYMLINKS
+    how = _How(_FOLDER, 0, _BENEATH | links)
     path = os.fsencode("/".join(names) or ".")
     opened = int(
         _libc.syscall(_OPENAT2, top, path, ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how)))
@@ -174,8 +201,11 @@ def openat2(top: int, names: Sequence[str]) -> int:
     return opened
 
 
-def walk(root: Root, names: Sequence[str], *, make: bool = False) -> Place:
+def walk(root: Root, names: Sequence[str], *, make: bool = False, whole: bool = False) -> Place:
     """Find where a path leads by hand, following a link at its end, too."""
+    if make:
+        # Before the first folder is made: nothing is to be left on a way that ends in a refusal.
+        root.ensure_open(destined(root, names), whole=whole)
     way = _Way(root)
     try:
         return way.go(names, make=make)
@@ -188,12 +218,14 @@ class _Way:
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._folder = _open_root(root)
+        self.folder = _open_root(root)
+        self.missing: tuple[str, ...] = ()
+        """What was still to come where a folder was not there."""
         self._names: list[str] = []
         self._links = self._steps = 0
 
     def close(self) -> None:
-        os.close(self._folder)
+        os.close(self.folder)
 
     def go(self, names: Sequence[str], *, make: bool) -> Place:
         waiting = list(reversed(names))
@@ -201,13 +233,15 @@ class _Way:
             name = waiting.pop()
             if name == "..":
                 self._back_to(self._names[:-1] if self._names else None)
-            elif (target := _link(self._folder, name)) is not None:
+            elif (target := _link(self.folder, name)) is not None:
                 waiting += reversed(self._behind(target))
             elif not waiting:
-                return Place(os.dup(self._folder), name)
+                return Place(os.dup(self.folder), name)
             else:
+                self.missing = (name, *reversed(waiting))
                 self._down(name, make=make)
-        return Place(os.dup(self._folder), ".")
+                self.missing = ()
+        return Place(os.dup(self.folder), ".")
 
     def _behind(self, target: str) -> Sequence[str]:
         """The names that a link stands for, from where the way has come to."""
@@ -226,9 +260,9 @@ class _Way:
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        below = _enter(self._folder, name, make=make)
-        os.close(self._folder)
-        self._folder = below
+        below = _enter(self._root, Place(self.folder, name), make=make)
+        os.close(self.folder)
+        self.folder = below
         self._names.append(name)
 
     def _back_to(self, names: Sequence[str] | None) -> None:
@@ -236,22 +270,23 @@ class _Way:
         if names is None:
             raise _outside()
         top = _open_root(self._root)
-        os.close(self._folder)
-        self._folder, self._names = top, []
+        os.close(self.folder)
+        self.folder, self._names = top, []
         for name in names:
             self._down(name)
 
 
-def _enter(above: int, name: str, *, make: bool) -> int:
+def _enter(root: Root, found: Place, *, make: bool) -> int:
     try:
-        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+        return found.open(_FOLDER)
     except FileNotFoundError:
         if not make:
             raise
+    root.ensure_open(real_path(found))
     with contextlib.suppress(FileExistsError):
-        os.mkdir(name, dir_fd=above)
-        sync(above)
-    return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+        os.mkdir(found.name, dir_fd=found.folder)
+        sync(found.folder)
+    return found.open(_FOLDER)
 
 
 def _link(above: int, name: str) -> str | None:
@@ -265,7 +300,29 @@ def _link(above: int, name: str) -> str | None:
 
 
 def _open_root(root: Root) -> int:
-    return os.open(root.path, _FOLDER)
+    """Open what a root was when its links were followed; none of its folders may be one now."""
+    here, names = os.open("/", _FOLDER), split(root.real)
+    try:
+        if not root.by_hand:
+            return openat2(here, names, through_links=False)
+        for name in names:
+            below = _no_link(Place(here, name))
+            os.close(here)
+            here = below
+        return os.dup(here)
+    finally:
+        os.close(here)
+
+
+def _no_link(found: Place) -> int:
+    try:
+        return found.open(_FOLDER)
+    except NotADirectoryError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+
+
+def _real(folder: int) -> str:
+    return os.readlink(f"/proc/self/fd/{folder}")
 
 
 def _outside() -> PermissionDenied:

@@ -7,10 +7,10 @@ import errno
 import io
 import os
 import stat
-import uuid
 
 from dragoman.errors import Conflict, InvalidRequest, TooLarge
 from dragoman.runtime.files.beneath import Place, place, sync
+from dragoman.runtime.files.leftovers import hold, sweep, temporary_name
 from dragoman.runtime.files.paths import Names, Root
 from dragoman.runtime.files.refusals import told
 from dragoman.runtime.files.renames import rename
@@ -30,6 +30,8 @@ class Reading:
         self.version = f"{info.st_ino:x}-{info.st_size:x}-{info.st_mtime_ns:x}"
         """Another one for other content, as far as the file system can tell."""
         self._file = file
+        self.is_sized = bool(info.st_blocks) or self._ends_where_it_says()
+        """Whether the size is that of the content; in /proc and /sys it is not."""
 
     def read(self, offset: int, count: int) -> bytes:
         """So many bytes from there, or fewer at the end."""
@@ -38,6 +40,9 @@ class Reading:
     def close(self) -> None:
         """Let the file go."""
         self._file.close()
+
+    def _ends_where_it_says(self) -> bool:
+        return bool(self.read(self.size - 1, 1)) if self.size else not self.read(0, 1)
 
 
 def open_file(root: Root, names: Names) -> Reading:
@@ -48,10 +53,21 @@ def open_file(root: Root, names: Names) -> Reading:
         file = io.FileIO(found.open(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb")
         try:
             _ensure_regular(os.fstat(file.fileno()), path)
-            return Reading(file, found.name)
-        except InvalidRequest:
+            return _reading(file, found.name, path)
+        except (InvalidRequest, OSError):
             file.close()
             raise
+
+
+def _reading(file: io.FileIO, name: str, path: str) -> Reading:
+    try:
+        return Reading(file, name)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise
+        # Some that the kernel makes up are for writing only, or have nothing to say now.
+        why = (error.strerror or "it failed").lower()
+        raise InvalidRequest(f"{path} cannot be read: {why}", field="path") from None
 
 
 def _ensure_regular(info: os.stat_result, path: str) -> None:
@@ -85,8 +101,9 @@ class Temporary:
         self._draft: Place | None = None
         fd = _unnamed(folder) if may_be_unnamed else None
         if fd is None:
-            self._draft = Place(os.dup(folder), temporary_name())
-            fd = self._draft.open(os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            sweep(folder)
+            self._draft, fd = _named(folder)
+        hold(fd)
         self.file = io.FileIO(fd, "rb+")
 
     def put(self, found: Place) -> None:
@@ -163,6 +180,15 @@ def _unnamed(folder: int) -> int | None:
         raise
 
 
+def _named(folder: int) -> tuple[Place, int]:
+    draft = Place(os.dup(folder), temporary_name())
+    try:
+        return draft, draft.open(os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    except OSError:
+        os.close(draft.folder)
+        raise
+
+
 def ground(root: Root, names: Names) -> Place:
     """The place of a path, or of the first folder above it that is missing."""
     while True:
@@ -179,8 +205,3 @@ def write_all(file: io.FileIO, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]
-
-
-def temporary_name() -> str:
-    """A name that nobody else has."""
-    return f".dragoman-{uuid.uuid4().hex}"

@@ -11,6 +11,8 @@ from msgspec import Struct
 from dragoman.errors import InvalidRequest, PermissionDenied
 
 MAX_PATH_BYTES = 4096
+_PROCESS = re.compile(r"/proc/\d+(/.*)?", re.DOTALL)
+"""The environment and the command line of whoever started us may hold the token."""
 _SEPARATORS = re.compile(r"[/\\]")
 
 Names = tuple[str, ...]
@@ -25,7 +27,8 @@ class Root(Struct, frozen=True):
     """The same without links: agents tell paths in either way."""
     closed: tuple[str, ...] = ()
     """Real paths that stay shut, wherever they are: our own data, with the token."""
-
+    fixed: tuple[str, ...] = ()
+    """Paths that stay where they are, with what is around them: those of all roots."""
     by_hand: bool = False
     """The kernel cannot find the way by itself."""
 
@@ -42,13 +45,19 @@ class Root(Struct, frozen=True):
         return shown(os.path.join(self.path, *names))
 
     def ensure_open(self, real: str, *, whole: bool = False) -> None:
-        """Raise PermissionDenied for what stays shut; with `whole`, also for what holds it."""
+        """Raise PermissionDenied for what stays shut; with `whole`, for what must not go."""
         for closed in self.closed:
             if is_within(real, closed) or (whole and is_within(closed, real)):
                 raise PermissionDenied(
                     "the daemon's own data cannot be reached as files; a session's stored files "
                     "are at /v1/sessions/{session_id}/files/{name}"
                 )
+        if _PROCESS.fullmatch(real):
+            raise PermissionDenied("what belongs to a process cannot be reached as files")
+        if whole and any(is_within(each, real) for each in self.fixed):
+            raise PermissionDenied(
+                "neither a root nor what is around one can be moved or removed", field="path"
+            )
 
 
 def names_of(path: str, field: str = "path") -> Names:

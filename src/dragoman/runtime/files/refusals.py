@@ -12,6 +12,7 @@ from dragoman.errors import (
     InvalidRequest,
     NotFound,
     PermissionDenied,
+    RequestError,
     StorageFull,
     Unavailable,
 )
@@ -26,27 +27,32 @@ _IN_THE_WAY = (
 
 
 @contextlib.contextmanager
-def told(path: str, *, writing: bool = False) -> Iterator[None]:
-    """Tell what the kernel says about a path as an error of ours."""
+def told(path: str, *, writing: bool = False, field: str = "path") -> Iterator[None]:
+    """Tell what the kernel says about a path as an error of ours; `field` is where it was given."""
     try:
         yield
     except OSError as error:
-        raise _refusal(error, path, writing) from None
+        raise _refusal(error, path, writing, field) from None
+    except RequestError as error:
+        # Who finds the way does not know what the path was called.
+        if field != "path" and error.details.get("field", "path") == "path":
+            error.details["field"] = field
+        raise
 
 
-def _refusal(error: OSError, path: str, writing: bool) -> DragomanError:
+def _refusal(error: OSError, path: str, writing: bool, field: str) -> DragomanError:
     why = (error.strerror or "it failed").lower()
     match error.errno:
         case errno.ENOTDIR if writing:
-            return Conflict(f"a part of {path} is no folder", field="path")
+            return Conflict(f"a part of {path} is no folder", field=field)
         case code if code in _MISSING:
-            return NotFound(f"there is no {path}", field="path")
+            return NotFound(f"there is no {path}", field=field)
         case code if code in _FORBIDDEN:
-            return PermissionDenied(f"{path} is not open to the daemon: {why}", field="path")
+            return PermissionDenied(f"{path} is not open to the daemon: {why}", field=field)
         case code if code in _IMPOSSIBLE:
-            return InvalidRequest(f"{path} is not possible: {why}", field="path")
+            return InvalidRequest(f"{path} is not possible: {why}", field=field)
         case code if code in _IN_THE_WAY:
-            return Conflict(f"{path} is in the way: {why}", field="path")
+            return Conflict(f"{path} is in the way: {why}", field=field)
         case code if code in _FULL:
             return StorageFull(f"{path} cannot be written: {why}")
         case errno.EMFILE | errno.ENFILE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from dragoman.runtime.files.archive import ArchiveLimits, Unpacker
 from dragoman.runtime.files.beneath import has_openat2
 from dragoman.runtime.files.content import Draft, Limit, Reading, open_file
 from dragoman.runtime.files.paths import Names, Root, find, names_of
+from dragoman.runtime.files.uploads import Held, U, Uploads, stopping
 from dragoman.schema.files import FsEntry, FsStat, FsUnpacked, FsWritten
 from dragoman.settings import Settings, default_config
 
@@ -36,6 +38,13 @@ class Files:
                 raise StartRefused(f"--root {root} is no folder; make it, or name another one")
         self._settings = settings
         self._closed = _closed(settings, os.environ)
+        self._stored = os.path.join(os.path.realpath(settings.data_dir), "files")
+        # Once: a root that is a link stays what the operator meant.
+        given = settings.roots or (str(Path.home()),)
+        real = {root: os.path.realpath(root) for root in given}
+        self._fixed = _spellings(*given)
+        self._roots = [self._root(*root) for root in real.items()]
+        self._uploads = Uploads()
         self._pool = ThreadPoolExecutor(WORKERS, "files")
 
     async def entries(self, directory: str | None, path: str) -> list[FsEntry]:
@@ -52,7 +61,7 @@ class Files:
 
     async def open_stored(self, session_id: str, name: str) -> Reading:
         """A file that a session's events name."""
-        folder = str(Path(self._settings.data_dir) / "files" / session_id)
+        folder = os.path.join(self._stored, session_id)
         names = names_of(name, "name")
         if len(names) != 1 or name.startswith("."):
             raise NotFound(f"there is no stored file {name!r}")
@@ -64,13 +73,10 @@ class Files:
         """Put a file in its place when all of it has come."""
         root, names = await self.run(self._find, directory, path)
         limit = Limit(self._settings.max_upload_bytes, "max_upload_bytes")
-        draft = await self.run(Draft, root, names, limit)
-        try:
+        async with self._receiving(lambda: Draft(root, names, limit)) as draft:
             async for piece in _pieces(body):
-                await self.run(draft.write, piece)
-            size = await self.run(draft.commit)
-        finally:
-            await self.run(draft.close)
+                await self.run(draft.do, Draft.write, piece)
+            size = await self.run(draft.do, Draft.commit)
         return FsWritten(path=root.tell(names), bytes_written=size)
 
     async def unpack(
@@ -84,14 +90,11 @@ class Files:
             entries=settings.max_archive_entries,
             ratio=settings.max_archive_ratio,
         )
-        unpacker = await self.run(Unpacker, root, names, limits)
-        try:
+        async with self._receiving(lambda: Unpacker(root, names, limits)) as unpacker:
             async for piece in _pieces(body):
-                await self.run(unpacker.feed, piece)
-            paths = await self.run(unpacker.commit)
-        finally:
-            await self.run(unpacker.close)
-        return FsUnpacked(paths=paths, truncated=unpacker.truncated)
+                await self.run(unpacker.do, Unpacker.feed, piece)
+            paths = await self.run(unpacker.do, Unpacker.commit)
+        return FsUnpacked(paths=paths, truncated=unpacker.upload.truncated)
 
     async def make_folder(self, directory: str | None, path: str) -> str:
         """Make a folder and those above it; its path."""
@@ -115,28 +118,55 @@ class Files:
         return old[0].tell(old[1]), new[0].tell(new[1])
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do something that blocks, beside the loop."""
+        """Do something that blocks, beside the loop. Raise Unavailable when all is over."""
+        if self._uploads.is_stopped:
+            raise stopping()
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, partial(work, *args, **kwargs))
+        return await loop.run_in_executor(self._pool, self._work, partial(work, *args, **kwargs))
 
     def close(self) -> None:
-        """Begin nothing more."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Begin nothing more. What was being received goes, before the process ends."""
+        for end in self._uploads.stop():
+            self._pool.submit(end)
+        self._pool.shutdown(wait=False)
+
+    def _work(self, work: Callable[[], T]) -> T:
+        if self._uploads.is_stopped:
+            raise stopping()
+        return work()
+
+    @contextlib.asynccontextmanager
+    async def _receiving(self, begin: Callable[[], U]) -> AsyncIterator[Held[U]]:
+        held = await self.run(self._uploads.begin, begin)
+        try:
+            yield held
+        finally:
+            await self.run(held.close)
 
     def _find(self, directory: str | None, path: str, field: str = "path") -> tuple[Root, Names]:
-        given = (directory,) if directory is not None else self._settings.roots
-        roots = [
-            Root(root, os.path.realpath(root), self._closed, by_hand=not has_openat2())
-            for root in given or (str(Path.home()),)
-        ]
-        return find(roots, path, field)
+        if directory is None:
+            return find(self._roots, path, field)
+        return find([self._root(directory, os.path.realpath(directory))], path, field)
+
+    def _root(self, path: str, real: str) -> Root:
+        return Root(path, real, self._closed, self._fixed, by_hand=not has_openat2())
 
 
 def _closed(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Our own data, and whatever else may hold the token."""
-    config = environ.get("DRAGOMAN_CONFIG") or default_config(environ)
-    own = (settings.data_dir, settings.token_file, config)
-    return tuple(os.path.realpath(Path(each).expanduser()) for each in own if each)
+    configs = (settings.config, environ.get("DRAGOMAN_CONFIG"), str(default_config(environ)))
+    own = (settings.data_dir, settings.token_file, *configs)
+    return _spellings(*(os.path.expanduser(each) for each in own if each))
+
+
+def _spellings(*paths: str) -> tuple[str, ...]:
+    """Paths as they were given, as they are, and where a link at their end lies."""
+    found: dict[str, None] = {}
+    for path in map(os.path.abspath, paths):
+        above, name = os.path.split(path)
+        lying = os.path.join(os.path.realpath(above), name)
+        found |= dict.fromkeys((path, os.path.realpath(path), lying))
+    return tuple(found)
 
 
 async def _pieces(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

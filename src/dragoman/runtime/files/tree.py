@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from dragoman.errors import Conflict, InvalidRequest, PermissionDenied
 from dragoman.runtime.files.beneath import Place, folder, names_in, place, real_path, sync
-from dragoman.runtime.files.paths import Names, Root, shown
+from dragoman.runtime.files.paths import Names, Root, is_within, shown
 from dragoman.runtime.files.refusals import told
 from dragoman.runtime.files.removal import remove_tree
 from dragoman.runtime.files.renames import exchange, rename, rename_new
@@ -143,9 +143,10 @@ def _remove_empty(found: Place, path: str) -> None:
 def move(source: tuple[Root, Names], target: tuple[Root, Names], *, overwrite: bool) -> None:
     """Move an entry, making the folders above its new place; of a link, the link."""
     told_source, told_target = source[0].tell(source[1]), target[0].tell(target[1])
-    with told(told_source), _movable(*source) as old:
-        old.look()
-        with told(told_target, writing=True), _movable(*target, make=True) as new:
+    with told(told_source, field="from"), _movable(*source) as old:
+        if stat.S_ISDIR(old.look().st_mode):
+            _ensure_elsewhere(old, *target)
+        with told(told_target, writing=True, field="to"), _movable(*target, make=True) as new:
             if overwrite:
                 _replace(old, new)
             else:
@@ -154,17 +155,18 @@ def move(source: tuple[Root, Names], target: tuple[Root, Names], *, overwrite: b
             sync(old.folder)
 
 
+def _ensure_elsewhere(old: Place, root: Root, names: Names) -> None:
+    """Refuse what the kernel would, but before the folders above are made."""
+    above = os.path.realpath(os.path.join(root.real, *names[:-1]))
+    if is_within(above, real_path(old)):
+        raise InvalidRequest("a folder cannot be moved into itself", field="to")
+
+
 def _movable(root: Root, names: Names, *, make: bool = False) -> Place:
     """An entry that may be taken away: neither a root, nor around what stays shut."""
     if not names:
         raise PermissionDenied("a root itself can neither be moved nor removed", field="path")
-    found = place(root, names, follow=False, make=make)
-    try:
-        root.ensure_open(real_path(found), whole=True)
-    except PermissionDenied:
-        os.close(found.folder)
-        raise
-    return found
+    return place(root, names, follow=False, make=make, whole=True)
 
 
 def _rename(old: Place, new: Place, path: str) -> None:

@@ -133,15 +133,39 @@ def test_case_24_a_torn_write_ahead_log_costs_its_end_only(data_dir: Path, part:
     assert check(data_dir) == []
 
 
-def test_case_24_a_flipped_bit_in_the_write_ahead_log_costs_what_follows_it(data_dir: Path) -> None:
+def test_case_24_a_flipped_bit_in_the_write_ahead_log_is_told_and_costs_little(
+    data_dir: Path,
+) -> None:
     with running(data_dir) as daemon:
         before = fill(daemon)
         daemon.kill()
         wal = data_dir / "dragoman.db-wal"
         middle = wal.stat().st_size // 2
         change(wal, lambda content: content.__setitem__(middle, content[middle] ^ 1))
+        broken = wal.read_bytes()
         daemon.start()
-        assert goes_on(daemon, before) < sum(map(len, before.values()))
+        (aside,) = kept_aside(data_dir)
+        assert aside.with_name(f"{aside.name}-wal").read_bytes() == broken
+        assert goes_on(daemon, before) > sum(map(len, before.values())) // 2
+    assert check(data_dir) == []
+
+
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_case_24_a_lost_file_is_made_anew_from_its_write_ahead_log(
+    data_dir: Path, is_missing: bool
+) -> None:
+    with running(data_dir) as daemon:
+        daemon.create("one")
+        before = {"one": daemon.turn("one", "echo hi") and daemon.events("one")}
+        daemon.kill()
+        wal = (data_dir / "dragoman.db-wal").read_bytes()
+        (data_dir / "dragoman.db").unlink()
+        if not is_missing:
+            (data_dir / "dragoman.db").touch()
+        daemon.start()
+        (aside,) = data_dir.glob("dragoman.db.damaged-*-wal")
+        assert aside.read_bytes() == wal
+        assert goes_on(daemon, before) == len(before["one"])
     assert check(data_dir) == []
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import BackupFailed, StartRefused
-from dragoman.store import backup
+from dragoman.store import backup, is_waiting
 from tests.daemon import Daemon, running
 
 
@@ -49,11 +49,72 @@ def test_a_backup_of_a_working_daemon_holds_everything(working: Daemon, tmp_path
     assert working.events("first") == before
 
 
-def test_a_folder_in_use_is_not_restored_into(working: Daemon, tmp_path: Path) -> None:
+def test_a_folder_in_use_is_restored_into_at_the_next_start(
+    working: Daemon, tmp_path: Path
+) -> None:
     backup.make(working.data_dir, tmp_path / "all.tar", quiet)
+    working.create("later")
     with pytest.raises(StartRefused, match="another daemon"):
-        backup.restore(tmp_path / "all.tar", working.data_dir, quiet, replace=True)
+        backup.restore(tmp_path / "all.tar", working.data_dir, quiet)
+    told = backup.restore(tmp_path / "all.tar", working.data_dir, quiet, replace=True)
+    assert told.waits
+    assert is_waiting(working.data_dir)
+    working.create("latest")
+    assert len(working.get("/sessions")["sessions"]) == 4, "nothing has happened yet"
+    working.kill()
+    working.start()
+    ids = [each["sessionId"] for each in working.get("/sessions")["sessions"]]
+    assert ids == ["second", "first"]
+    assert not is_waiting(working.data_dir)
+    aside = working.data_dir / told.aside
+    assert (aside / "files" / "first").is_dir()
+    with closing(sqlite3.connect(aside / "dragoman.db")) as db:
+        assert db.execute("SELECT count(*) FROM sessions").fetchone() == (4,)
+    working.turn("first", "echo on we go")
+
+
+def test_the_last_backup_that_waits_counts_and_a_bad_one_does_not(
+    working: Daemon, tmp_path: Path
+) -> None:
+    backup.make(working.data_dir, tmp_path / "two.tar", quiet)
+    working.create("third")
+    backup.make(working.data_dir, tmp_path / "three.tar", quiet)
+    (tmp_path / "bad.tar").write_bytes((tmp_path / "three.tar").read_bytes()[:100_000])
+    for name in ("two.tar", "three.tar"):
+        backup.restore(tmp_path / name, working.data_dir, quiet, replace=True)
+    with pytest.raises(BackupFailed, match="is damaged"):
+        backup.restore(tmp_path / "bad.tar", working.data_dir, quiet, replace=True)
+    working.stop()
+    working.start()
+    assert len(working.get("/sessions")["sessions"]) == 3
+    assert len(list(working.data_dir.glob("before-restore-*"))) == 1
+
+
+def test_what_waits_is_put_in_place_before_the_next_restore(
+    working: Daemon, tmp_path: Path
+) -> None:
+    backup.make(working.data_dir, tmp_path / "all.tar", quiet)
+    backup.restore(tmp_path / "all.tar", working.data_dir, quiet, replace=True)
+    working.stop()
+    with pytest.raises(BackupFailed, match="--replace"):
+        backup.restore(tmp_path / "all.tar", working.data_dir, quiet)
+    assert not backup.restore(tmp_path / "all.tar", working.data_dir, quiet, replace=True).waits
+    assert len(list(working.data_dir.glob("before-restore-*"))) == 2
+    working.start()
     assert len(working.get("/sessions")["sessions"]) == 2
+
+
+def test_what_is_restored_is_for_its_owner_only(working: Daemon, tmp_path: Path) -> None:
+    backup.make(working.data_dir, tmp_path / "all.tar", quiet)
+    backup.restore(tmp_path / "all.tar", tmp_path / "elsewhere", quiet)
+    for path in (tmp_path / "elsewhere").rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_what_is_no_folder_is_not_restored_into(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StartRefused, match="cannot use the data folder"):
+        backup.restore(tmp_path / "all.tar", tmp_path / "file", quiet)
 
 
 def test_what_was_there_is_set_aside(working: Daemon, tmp_path: Path) -> None:
@@ -130,7 +191,7 @@ def test_a_file_that_is_no_backup_changes_nothing(
 @pytest.mark.parametrize("content", [b"", b"garbage" * 100])
 def test_garbage_is_no_backup(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.tar").write_bytes(content)
-    with pytest.raises(BackupFailed):
+    with pytest.raises(BackupFailed, match=r"x\.tar is not a backup of Dragoman"):
         backup.restore(tmp_path / "x.tar", tmp_path / "data", quiet)
 
 

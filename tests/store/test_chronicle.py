@@ -260,11 +260,11 @@ def test_a_position_that_cannot_be_is_given_anew_by_a_rescue(data_dir: Path) -> 
 
 def test_filters_choose_the_same_live_and_late(data_dir: Path) -> None:
     choices = (
-        EventFilter(agent="other"),
+        EventFilter(agents=frozenset({"other"})),
         EventFilter(session_ids=frozenset({"a", "c"})),
         EventFilter(types=frozenset({"session.ended", "session.started"})),
-        EventFilter(agent="mock", types=frozenset({"session.updated"})),
-        EventFilter(agent="nobody"),
+        EventFilter(agents=frozenset({"mock", "nobody"}), types=frozenset({"session.updated"})),
+        EventFilter(agents=frozenset({"nobody"})),
     )
 
     async def work(store: SqliteStore) -> None:
@@ -293,7 +293,7 @@ def test_filters_choose_the_same_live_and_late(data_dir: Path) -> None:
 def _is_chosen(event: dict[str, object], which: EventFilter) -> bool:
     agent = "other" if event["session_id"] == "b" else "mock"
     return (
-        which.agent in (None, agent)
+        (not which.agents or agent in which.agents)
         and (not which.session_ids or event["session_id"] in which.session_ids)
         and (not which.types or event["type"] in which.types)
     )

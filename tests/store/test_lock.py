@@ -34,6 +34,13 @@ def test_a_second_holder_is_refused_and_told_who_is_first(tmp_path: Path) -> Non
     FolderLock(tmp_path).release()
 
 
+def test_what_is_no_folder_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        with pytest.raises(StartRefused, match=r"cannot use the data folder .*--data-dir"):
+            FolderLock(path)
+
+
 def test_the_lock_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     with subprocess.Popen(

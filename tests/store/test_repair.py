@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dragoman.errors import StartRefused
 from dragoman.store import SessionFilter, check
 from dragoman.store.schema import PAGE_SIZE
 from dragoman.store.sqlite import DATABASE, SqliteStore
@@ -174,3 +177,82 @@ def test_a_database_that_is_none_is_set_aside(tmp_path: Path) -> None:
     assert using(tmp_path, prefixes) == {}
     (kept,) = quarantined(tmp_path)
     assert kept.read_bytes().startswith(b"this was")
+
+
+# --- A disk with little room ---
+
+DISK_BYTES = 40 << 20
+LARGE_EVENTS = 600
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk in memory."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(path)]
+    if os.geteuid() != 0 or subprocess.run(mounting, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small disk is not allowed here")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def is_refused(data_dir: Path) -> bool:
+    """Whether there is no room to repair a database; that is said, with what to do."""
+
+    async def work(store: SqliteStore) -> bool:
+        return False
+
+    try:
+        return using(data_dir, work)
+    except StartRefused as error:
+        told = str(error)
+    return "no room to save what is whole" in told and "nothing was changed" in told
+
+
+def test_with_little_room_everything_is_saved_or_nothing_is_touched(small_disk: Path) -> None:
+    data_dir = small_disk / "data"
+
+    async def work(store: SqliteStore) -> None:
+        for name in ("one", "two"):
+            await create(store, name)
+            for _ in range(LARGE_EVENTS // 100):
+                await store.append(name, [said(f"{name} {at} " + "x" * 4000) for at in range(100)])
+
+    using(data_dir, work)
+    with outside(data_dir) as db:
+        db.execute("UPDATE events SET line = x'00' WHERE session = 1 AND sequence = 500")
+    before = (data_dir / DATABASE).read_bytes()
+    refused = 0
+    for part in (0.2, 0.5, 0.9, 1.1, 1.3, 1.6, 1.9, 2.2):
+        ballast = small_disk / "ballast"
+        with ballast.open("wb") as file:
+            file.write(bytes(shutil.disk_usage(small_disk).free - int(part * len(before))))
+        if is_refused(data_dir):
+            assert (data_dir / DATABASE).read_bytes() == before
+            assert quarantined(data_dir) == []
+            refused += 1
+        else:
+            ballast.unlink()
+            left = using(data_dir, prefixes)
+            assert {name: len(found) for name, found in left.items()} == {
+                "one": 499, "two": LARGE_EVENTS + 1,
+            }  # fmt: skip
+            (kept,) = quarantined(data_dir)
+            kept.rename(data_dir / DATABASE)
+        ballast.unlink(missing_ok=True)
+    assert 2 <= refused <= 4, "as much room as it has is enough"
+    assert using(data_dir, prefixes)
+
+
+def test_a_full_disk_is_called_so_at_the_start(small_disk: Path) -> None:
+    data_dir = small_disk / "data"
+    using(data_dir, lambda store: create(store, "s"))
+    with (small_disk / "ballast").open("wb") as file:
+        file.write(bytes(shutil.disk_usage(small_disk).free))
+    with pytest.raises(StartRefused, match="is full"):
+        using(data_dir, prefixes)
+    (small_disk / "ballast").unlink()
+    assert list(using(data_dir, prefixes)) == ["s"]

@@ -29,7 +29,7 @@ def backup(
         from dragoman.store import backup as backups
 
         made = backups.make(_folder(data_dir), target, _report)
-    _tell(made, target, "are in", as_json)
+    _tell(made, target, f"are in {target}", as_json)
 
 
 def restore(
@@ -40,13 +40,19 @@ def restore(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup into a data folder that no daemon uses."""
+    """Put a backup into a data folder; where a daemon runs, at its next start."""
     with reporting(as_json):
         from dragoman.store import backup as backups
 
         folder = _folder(data_dir)
-        made = backups.restore(file, folder, _report, replace=replace)
-    _tell(made, folder, "are restored in", as_json)
+        done = backups.restore(file, folder, _report, replace=replace)
+    told = f"are restored in {folder}"
+    if done.waits:
+        told = (
+            f"are checked. They take effect when the daemon is next started; what is there until "
+            f"then is kept in {folder / done.aside}"
+        )
+    _tell(done.backup, folder, told, as_json, waits=done.waits)
 
 
 def _folder(data_dir: str | None) -> Path:
@@ -59,9 +65,10 @@ def _report(doing: str) -> None:
     typer.echo(doing, err=True)
 
 
-def _tell(made: Backup, where: Path, how: str, as_json: bool) -> None:
+def _tell(made: Backup, where: Path, told: str, as_json: bool, **more: bool) -> None:
     if as_json:
-        say({"path": str(where), **{name: getattr(made, name) for name in made.__struct_fields__}})
+        counted = {name: getattr(made, name) for name in made.__struct_fields__}
+        say({"path": str(where), **counted, **more})
         return
     counts = f"{made.sessions} session(s), {made.events} events and {made.files} file(s)"
-    typer.echo(f"{counts} {how} {where}")
+    typer.echo(f"{counts} {told}")

@@ -148,7 +148,7 @@ def _modes(folder: Path, token_file: str | None) -> Iterator[Check]:
 def _store(folder: Path) -> Iterator[Check]:
     if not folder.is_dir():
         return
-    from dragoman.store import check
+    from dragoman.store import check, is_waiting, kept_aside
 
     problems = check(folder)
     for problem in problems:
@@ -156,6 +156,12 @@ def _store(folder: Path) -> Iterator[Check]:
         yield Check("store", "broken", problem, advice)
     if not problems:
         yield Check("store", "ok", "whole")
+    if kept := kept_aside(folder):
+        found = f"set aside by a repair or a restore: {', '.join(path.name for path in kept)}"
+        yield Check("store", "note", found, f"remove what you do not need from {folder}")
+    if is_waiting(folder):
+        found = "a restored backup takes effect when the daemon is next started"
+        yield Check("store", "note", found, "start the daemon again")
 
 
 def _disk(folder: Path) -> Check:

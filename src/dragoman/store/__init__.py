@@ -17,7 +17,7 @@ from dragoman.store.base import (
     Store,
     Vitals,
 )
-from dragoman.store.check import check
+from dragoman.store.check import check, is_waiting, kept_aside
 from dragoman.store.sqlite import open_store
 
 __all__ = [
@@ -34,5 +34,7 @@ __all__ = [
     "Store",
     "Vitals",
     "check",
+    "is_waiting",
+    "kept_aside",
     "open_store",
 ]

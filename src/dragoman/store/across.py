@@ -69,8 +69,8 @@ def _condition(which: EventFilter) -> tuple[str, list[Any]]:
         first = 3 + len(values) - len(given)
         return ", ".join(f"?{first + number}" for number in range(len(given)))
 
-    if which.agent is not None:
-        conditions.append(f"AND s.agent = {marks([which.agent])}")
+    if which.agents:
+        conditions.append(f"AND s.agent IN ({marks(sorted(which.agents))})")
     if which.session_ids:
         conditions.append(f"AND s.session_id IN ({marks(sorted(which.session_ids))})")
     if which.types:

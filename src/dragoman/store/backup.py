@@ -7,7 +7,6 @@ import io
 import shutil
 import sqlite3
 import tarfile
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
@@ -18,13 +17,12 @@ from msgspec import Struct
 
 from dragoman.errors import BackupFailed, StartRefused
 from dragoman.store import schema
+from dragoman.store.disk import sync, workshop
 from dragoman.store.lock import FolderLock
 from dragoman.store.repair import damage
+from dragoman.store.swap import DATABASE, FILES, LOG, begin, finish, free_name, give_up, leave
 
-DATABASE = "dragoman.db"
-FILES = "files"
 ABOUT = "backup.json"
-_KEPT = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", FILES)
 
 Report = Callable[[str], None]
 
@@ -39,6 +37,16 @@ class Backup(Struct, frozen=True, kw_only=True):
     files: int
 
 
+class Restored(Struct, frozen=True, kw_only=True):
+    """A backup that was put back, or will be."""
+
+    backup: Backup
+    aside: str
+    """The folder for what was there, beneath the data folder."""
+    waits: bool
+    """For the next start: a daemon uses the folder now."""
+
+
 def make(data_dir: Path, target: Path, report: Report) -> Backup:
     """Copy the store of a folder into a new file. Raise BackupFailed; nothing is left then."""
     database = data_dir / DATABASE
@@ -47,17 +55,19 @@ def make(data_dir: Path, target: Path, report: Report) -> Backup:
     if target.exists():
         raise BackupFailed(f"{target} is there already; choose another name")
     try:
-        with tempfile.TemporaryDirectory(dir=target.absolute().parent) as folder:
-            copy = Path(folder) / DATABASE
+        with workshop(target.absolute().parent) as folder:
+            copy = folder / DATABASE
             report("copying the database")
             _copy_database(database, copy)
             report("checking the copy")
             _ensure_sound(copy)
             report("writing the backup")
-            partial = Path(folder) / "backup"
+            partial = folder / "backup"
             about = _write(partial, copy, data_dir / FILES)
             partial.chmod(0o600)
+            sync(partial)
             partial.rename(target)
+            sync(target.absolute().parent)
     except (OSError, sqlite3.Error) as error:
         raise BackupFailed(f"cannot write {target}: {error}") from None
     return about
@@ -69,6 +79,13 @@ def _copy_database(database: Path, copy: Path) -> None:
         schema.backup(source, copy)
     finally:
         source.close()
+    # What runs is not part of what is kept: whoever puts this back must not end it.
+    db = sqlite3.connect(copy)
+    try:
+        db.execute("DELETE FROM processes")
+        db.commit()
+    finally:
+        db.close()
 
 
 def _ensure_sound(database: Path) -> None:
@@ -107,46 +124,85 @@ def _about(database: Path, files: int) -> Backup:
 # --- The way back ---
 
 
-def restore(archive: Path, data_dir: Path, report: Report, *, replace: bool = False) -> Backup:
-    """Put a backup into a folder that no daemon uses; what was there is kept beside it.
+def restore(archive: Path, data_dir: Path, report: Report, *, replace: bool = False) -> Restored:
+    """Put a backup into a folder; what was there is kept beside it.
 
-    Raise BackupFailed, and StartRefused where a daemon runs; the folder is as it was then.
+    Where a daemon runs, `replace` leaves it to the next start. Raise BackupFailed, and StartRefused
+    where a daemon runs or the backup is newer than we are; the folder is as it was then.
     """
-    lock = FolderLock(data_dir)
+    lock = _lock(data_dir, replace)
     try:
+        if lock is not None:
+            finish(data_dir)
         if (data_dir / DATABASE).exists() and not replace:
             raise BackupFailed(f"{data_dir} has a database; --replace sets it aside")
-        with tempfile.TemporaryDirectory(dir=data_dir) as made:
-            folder = Path(made)
+        with workshop(data_dir) as folder:
+            made = folder / "made"
             report("reading the backup")
-            about = _read(archive, folder)
+            about = _read(archive, made)
             report("checking it")
-            _ensure_known(folder / DATABASE)
-            _ensure_sound(folder / DATABASE)
-            _swap(folder, data_dir)
-    except (OSError, tarfile.TarError, EOFError, msgspec.MsgspecError) as error:
+            _ensure_known(made / DATABASE)
+            _ensure_sound(made / DATABASE)
+            aside = free_name(data_dir / f"before-restore-{time.strftime('%Y%m%d-%H%M%S')}").name
+            places = {name: f"{aside}/{name}" for name in (DATABASE, LOG, FILES)}
+            if lock is None:
+                leave(made, data_dir, places)
+            else:
+                _swap(made, data_dir, places)
+    except (OSError, sqlite3.Error) as error:
         raise BackupFailed(f"cannot restore {archive}: {error}") from None
     finally:
-        lock.release()
-    return about
+        if lock is not None:
+            lock.release()
+    return Restored(backup=about, aside=aside, waits=lock is None)
+
+
+def _lock(data_dir: Path, replace: bool) -> FolderLock | None:
+    try:
+        return FolderLock(data_dir)
+    except StartRefused as error:
+        if "holder" not in error.details:
+            raise
+        if not replace:
+            error.add_note("with --replace, the backup waits there for the next start")
+            raise
+    return None
+
+
+def _swap(made: Path, data_dir: Path, places: dict[str, str]) -> None:
+    begin(made, data_dir, places)
+    try:
+        finish(data_dir)
+    except OSError:
+        give_up(data_dir)
+        raise
 
 
 def _read(archive: Path, folder: Path) -> Backup:
     """Unpack a backup, and nothing else that may be in the file."""
     about: Backup | None = None
-    with tarfile.open(archive, "r:") as tar:
-        for member, content in _regular(tar):
-            if member.name == ABOUT:
-                about = msgspec.json.decode(content.read(1 << 16), type=Backup)
-            elif member.name == DATABASE or _is_file(member.name):
-                path = folder / member.name
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                with path.open("xb") as file:
-                    shutil.copyfileobj(content, file)
-                path.chmod(0o600)
+    (folder / FILES).mkdir(parents=True, mode=0o700)
+    folder.chmod(0o700)
+    try:
+        with tarfile.open(archive, "r:") as tar:
+            for member, content in _regular(tar):
+                if member.name == ABOUT:
+                    about = msgspec.json.decode(content.read(1 << 16), type=Backup)
+                elif member.name == DATABASE or _is_file(member.name):
+                    _unpack(content, folder / member.name)
+    except (tarfile.TarError, EOFError, msgspec.MsgspecError) as error:
+        if about is not None:
+            raise BackupFailed(f"{archive} is damaged: {error}") from None
     if about is None or not (folder / DATABASE).exists():
         raise BackupFailed(f"{archive} is not a backup of Dragoman")
     return about
+
+
+def _unpack(content: IO[bytes], path: Path) -> None:
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    with path.open("xb") as file:
+        shutil.copyfileobj(content, file)
+    path.chmod(0o600)
 
 
 def _regular(tar: tarfile.TarFile) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
@@ -174,14 +230,3 @@ def _ensure_known(database: Path) -> None:
             f"the backup was made by a newer Dragoman (its version is {version}, this one knows "
             f"{len(schema.MIGRATIONS)}); upgrade Dragoman first"
         )
-
-
-def _swap(folder: Path, data_dir: Path) -> None:
-    aside = data_dir / f"before-restore-{time.strftime('%Y%m%d-%H%M%S')}"
-    for name in _KEPT:
-        if (data_dir / name).exists():
-            aside.mkdir(exist_ok=True, mode=0o700)
-            (data_dir / name).rename(aside / name)
-    for name in (FILES, DATABASE):  # a database without its files would name what is not there
-        if (folder / name).exists():
-            (folder / name).rename(data_dir / name)

@@ -105,7 +105,7 @@ class Batch(Struct, frozen=True):
 class EventFilter(Struct, frozen=True, kw_only=True):
     """Which events of all sessions to follow; what is empty chooses nothing away."""
 
-    agent: str | None = None
+    agents: frozenset[str] = frozenset()
     session_ids: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
 

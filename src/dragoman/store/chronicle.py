@@ -155,7 +155,7 @@ class Chronicle:
 
 
 def _chosen_of(piece: _Piece, which: EventFilter) -> bytes:
-    if which.agent not in (None, piece.agent):
+    if which.agents and piece.agent not in which.agents:
         return b""
     if which.session_ids and piece.session_id not in which.session_ids:
         return b""

@@ -13,12 +13,17 @@ from typing import Any
 import msgspec
 
 from dragoman.core.fold import SessionState
+from dragoman.errors import StartRefused
 from dragoman.schema.events import decode
 from dragoman.schema.http import CreateSession
+from dragoman.store import wal
 from dragoman.store.chronicle import MAX_POSITION
+from dragoman.store.disk import is_full, workshop
 from dragoman.store.rebuild import Rebuilt, is_readable
 from dragoman.store.rows import StoredMessage, checksum
 from dragoman.store.schema import MIGRATIONS, connect, migrate
+from dragoman.store.swap import LOG, begin, finish, free_name
+from dragoman.store.wal import Break, is_orphaned
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +34,9 @@ _NOT_DAMAGE = {
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM,
 }  # fmt: skip
+_UNREADABLE = {
+    sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS,
+}  # fmt: skip
 _WRITE_VERSION = 18
 _spec = msgspec.json.Decoder(CreateSession)
 _state = msgspec.json.Decoder(SessionState)
@@ -36,24 +44,65 @@ _message = msgspec.json.Decoder(StoredMessage)
 
 
 def ensure_sound(path: Path) -> None:
-    """Check a database before it is used; a damaged one is replaced by what can be saved."""
-    if not path.exists():
-        return
-    problem = damage(path, thorough=path.stat().st_size <= CHECKED_AT_START_BYTES)
+    """Check a database before it is used; a damaged one is replaced by what can be saved.
+
+    Raise StartRefused where there is no room for that; nothing is changed then.
+    """
+    broken: Break | None = None
+    if is_lost := is_orphaned(path):
+        problem: str | None = "its file is gone or empty, but its log is there"
+    elif broken := wal.broken(path):
+        problem = f"frame {broken.frame} of its log, and {broken.commits} commits are behind it"
+    elif path.exists():
+        problem = damage(path, thorough=path.stat().st_size <= CHECKED_AT_START_BYTES)
+    else:
+        problem = None
     if problem is None:
         return
-    aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    log.error("the database is damaged (%s); it is kept as %s", problem, aside.name)
-    rescued = path.with_name(f"{path.name}.rescued")
-    rescued.unlink(missing_ok=True)
-    count = rescue(path, rescued)
-    for suffix in ("-wal", "-shm"):
-        beside = path.with_name(path.name + suffix)
-        if beside.exists():
-            beside.replace(aside.with_name(aside.name + suffix))
-    path.replace(aside)
-    rescued.replace(path)
-    log.error("%d events were saved from the damaged database", count)
+    aside = free_name(path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"))
+    log.error("the database is damaged (%s); saving what is whole", problem)
+    try:
+        with workshop(path.parent) as folder:
+            made = folder / "made"
+            made.mkdir(mode=0o700)
+            source = path
+            if is_lost or broken:
+                source = folder / "replayed"
+                wal.replay(path, source, broken.frame if broken else -1)
+            count = _save(source, made / path.name, is_copy=source != path)
+            begin(made, path.parent, {path.name: aside.name, LOG: f"{aside.name}-wal"})
+        finish(path.parent)
+    except (sqlite3.Error, OSError) as error:
+        if not is_full(error, path.parent):
+            raise
+        raise StartRefused(
+            f"the database is damaged ({problem}), and there is no room to save what is whole: "
+            f"free some {_room(path)} MB on the disk of {path.parent}, then start again; nothing "
+            "was changed"
+        ) from None
+    log.error("%d events were saved; the damaged database is kept as %s", count, aside.name)
+
+
+def _room(path: Path) -> int:
+    sizes = [each.stat().st_size for each in (path, path.with_name(LOG)) if each.exists()]
+    return 2 * sum(sizes) // 1_000_000 + 1
+
+
+def _save(source: Path, target: Path, *, is_copy: bool) -> int:
+    """Make a database of what is whole; how many events that are."""
+    if is_copy and damage(source, thorough=True) is None and source.stat().st_size:
+        source.rename(target)
+    else:
+        rescue(source, target)
+    problem = damage(target, thorough=True)
+    if problem is not None:
+        raise StartRefused(
+            f"what was saved of the database is damaged too ({problem}): the disk may be failing; "
+            "nothing was changed"
+        )
+    with contextlib.closing(_open(target)) as db:
+        (count,) = db.execute("SELECT count(*) FROM events").fetchone()
+    return int(count)
 
 
 def damage(path: Path, *, thorough: bool) -> str | None:
@@ -89,7 +138,9 @@ def _byte(path: Path, at: int) -> int:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path)
+    # Whoever may write and is the last to close moves the log into the file: not into this one.
+    mode = "ro" if path.with_name(f"{path.name}-wal").exists() else "rw"
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
     db.text_factory = lambda text: text.decode(errors="replace")
     return db
 
@@ -124,19 +175,21 @@ def _changed_row(db: sqlite3.Connection) -> str | None:
 
 def rescue(damaged: Path, target: Path) -> int:
     """Copy what can be read: each session with its events up to the first that is lost."""
-    source = _open(damaged)
-    db = connect(target, synchronous="normal")
-    migrate(db, target)
-    db.execute("BEGIN")
-    count = _rescue_sessions(source, db)
-    for row in _readable(source, "messages", "position"):
-        if is_readable(_message, row["body"]):
-            _insert(db, "messages", row)
-    for row in _readable(source, "requests", "request_id"):
-        _insert(db, "requests", row)
-    db.execute("COMMIT")
-    db.close()
-    source.close()
+    with (
+        contextlib.closing(_open(damaged)) as source,
+        contextlib.closing(connect(target, synchronous="normal")) as db,
+    ):
+        # A log would need as much room again, and to close says nothing when it could not be moved.
+        db.execute("PRAGMA journal_mode = DELETE")
+        migrate(db, target)
+        db.execute("BEGIN")
+        count = _rescue_sessions(source, db)
+        for row in _readable(source, "messages", "position"):
+            if is_readable(_message, row["body"]):
+                _insert(db, "messages", row)
+        for row in _readable(source, "requests", "request_id"):
+            _insert(db, "requests", row)
+        db.execute("COMMIT")
     return count
 
 
@@ -197,7 +250,15 @@ def _readable(source: sqlite3.Connection, table: str, key: str = "1") -> Iterato
         for values in found:
             yield dict(zip(names, values, strict=True))
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if isinstance(error, sqlite3.DatabaseError) and not _is_of_the_file(error):
+            raise
         log.error("the rest of %s cannot be read: %s", table, error)
+
+
+def _is_of_the_file(error: sqlite3.DatabaseError) -> bool:
+    """Whether an error tells of what is read, not of the machine that reads it."""
+    code = error.sqlite_errorcode
+    return code in _UNREADABLE or code & 0xFF not in _NOT_DAMAGE
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import cast
 from weakref import WeakValueDictionary
 
 from dragoman.core.fold import SessionState
-from dragoman.errors import RequestError, SessionNotFound, StartRefused
+from dragoman.errors import RequestError, SessionNotFound
 from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded
 from dragoman.store import rows, space
 from dragoman.store.base import (
@@ -33,10 +33,9 @@ from dragoman.store.chronicle import Chronicle, Entry
 from dragoman.store.feed import Feed, Sink
 from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
+from dragoman.store.opening import open_database
 from dragoman.store.reader import MAX_BATCH_BYTES, Readers, batch, bodies, is_full, locate, page
 from dragoman.store.recent import Recent
-from dragoman.store.repair import ensure_sound
-from dragoman.store.schema import connect, migrate
 from dragoman.store.stamp import stamp
 from dragoman.store.tally import Tally
 from dragoman.store.vitals import vitals
@@ -53,16 +52,7 @@ def open_store(data_dir: Path, *, synchronous: str = "normal") -> SqliteStore:
     with contextlib.ExitStack() as undo:
         lock = FolderLock(data_dir)
         undo.callback(lock.release)
-        try:
-            ensure_sound(path)
-            db = connect(path, synchronous=synchronous)
-            path.chmod(0o600)
-            migrate(db, path)
-        except (sqlite3.Error, OSError) as error:
-            raise StartRefused(
-                f"cannot open {path}: {error}; make the folder writable, or choose another one "
-                "with --data-dir"
-            ) from None
+        db = open_database(path, synchronous=synchronous)
         undo.pop_all()
     return SqliteStore(lock, db, path)
 
@@ -351,7 +341,7 @@ class SqliteStore:
         await self._writer.submit(partial(rows.insert_process, row=row))
 
     async def processes_gone(self, mark: str) -> None:
-        """Forget the processes of a mark; of all of them, where it ends in `:`."""
+        """Forget the processes of a mark; of all that begin so, where it ends in `:`; "" is all."""
         await self._writer.submit(partial(rows.forget_processes, mark=mark))
 
     async def processes(self) -> list[ProcessRow]:

@@ -1,0 +1,57 @@
+"""From a data folder to an open database: finish what was begun, check, repair, migrate."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+from pathlib import Path
+
+from dragoman.errors import StartRefused
+from dragoman.store.disk import is_full, tidy
+from dragoman.store.repair import ensure_sound
+from dragoman.store.schema import connect, migrate
+from dragoman.store.swap import finish
+
+log = logging.getLogger(__name__)
+
+
+def open_database(path: Path, *, synchronous: str) -> sqlite3.Connection:
+    """Open, or make, the database, for who holds the lock of its folder. Raise StartRefused."""
+    try:
+        tidy(path.parent)
+        _finish_swap(path.parent)
+        ensure_sound(path)
+        return _connect(path, synchronous)
+    except (sqlite3.Error, OSError) as error:
+        if is_full(error, path.parent):
+            raise StartRefused(
+                f"the disk of {path.parent} is full ({error}); free some space, then start again: "
+                "nothing is lost"
+            ) from None
+        raise StartRefused(
+            f"cannot open {path}: {error}; make the folder writable, or choose another one "
+            "with --data-dir"
+        ) from None
+
+
+def _finish_swap(data_dir: Path) -> None:
+    try:
+        if finish(data_dir):
+            log.warning("a database that waited for the start is in place; the old one is kept")
+    except OSError as error:
+        if is_full(error, data_dir):
+            raise
+        raise StartRefused(
+            f"cannot put in place the database that waits in {data_dir}: {error}; nothing was moved"
+        ) from None
+
+
+def _connect(path: Path, synchronous: str) -> sqlite3.Connection:
+    with contextlib.ExitStack() as undo:
+        db = connect(path, synchronous=synchronous)
+        undo.callback(db.close)
+        path.chmod(0o600)
+        migrate(db, path)
+        undo.pop_all()
+    return db

@@ -4,9 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+NODE := node_modules/.installed
+PAGE := src/dragoman/http/page/index.html
+PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts clients/typescript/src -type f ! -name openapi.ts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agents tools run dev test check format bench torture soak docs goldens lock clean
+.PHONY: help setup web dist agents tools run dev test check format bench torture soak shots docs goldens lock clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,37 +23,65 @@ $(INSTALLED): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(NODE): package.json package-lock.json web/package.json clients/typescript/package.json
+	@command -v npm >/dev/null || { echo "npm is missing: the page needs it, and Node 20.19 or newer, to be built"; exit 1; }
+	@echo "Installing what the page is built with (once)"
+	npm ci --loglevel=error
+	@touch $@
+
+web: $(PAGE) ## Build the page into the package
+
+$(PAGE): $(NODE) $(PAGE_SOURCES) docs/openapi.json
+	@echo "Building the page"
+	@npm run --silent types -w dragoman-client >/dev/null
+	@npm run --silent build -w web -- --logLevel warn
+
+dist: setup web ## Build the wheel, with the page in it, and the source archive
+	$(BIN)/python -m hatchling build -d dist
+
 agents: setup ## Install the agents that tests talk to into .agents; says why where one cannot be had
 	@$(BIN)/dragoman agents install --all --cache .agents || true
 
-tools: ## Install what some tests need beside Python, where that can be had: nginx, openssl
+tools: ## Install what some tests need beside Python, where that can be had: nginx, openssl, Chromium
 	@{ command -v nginx || test -x /usr/sbin/nginx; } >/dev/null && command -v openssl >/dev/null \
 	  || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light openssl >/dev/null \
 	  || echo "nginx cannot be had: the tests behind a proxy are skipped"
+	@command -v chromium >/dev/null || test -n "$$CHROMIUM" \
+	  || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null \
+	  || echo "Chromium cannot be had: the tests of the page will fail; CHROMIUM=/path names another one"
 
 run: setup ## Start the daemon; prints its URL
+	@$(MAKE) --no-print-directory web || echo "Going on without the page; the API and the command line work"
 	@$(BIN)/dragoman serve
 
 dev: setup ## Start the daemon on a folder of its own, with debug logs
 	@$(BIN)/dragoman serve --data-dir .dev --log-level debug
 
-check: setup ## Format, lint, types, architecture
+check: setup $(NODE) ## Format, lint, types, architecture
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests/test_architecture.py tests/test_docs.py
+	npm run --silent check
 
-format: setup ## Format, and mend what can be mended
+format: setup $(NODE) ## Format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	npm run --silent format
 
-test: setup agents tools ## Everything that CI runs
+test: setup web agents tools ## Everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	npm run --silent check
+	npm run --silent test
+	npm run --silent e2e
 	$(BIN)/pytest -n 2
 
-bench: setup ## Measure; writes benchmarks/README.md's table to stdout
+shots: setup web tools ## Take the pictures in docs/images anew
+	SHOTS=1 npm run --silent e2e
+
+bench: setup web ## Measure; writes benchmarks/README.md's table to stdout
 	$(BIN)/python -m benchmarks
 
 torture: setup ## 1,000 kills of a working daemon
@@ -70,4 +101,4 @@ lock: setup ## Resolve requirements.lock anew
 	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --allow-unsafe --strip-extras --extra dev -o requirements.lock pyproject.toml
 
 clean: ## Remove what was made, but no data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .dev dist build
+	rm -rf $(VENV) node_modules clients/typescript/dist $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .dev dist build

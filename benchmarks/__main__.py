@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.bench import Bench
 from benchmarks.ingest import ingest, store
+from benchmarks.inspector import inspector
 from benchmarks.load import Load
 from benchmarks.pages import pages
 from benchmarks.resident import idle, startup
@@ -29,6 +30,7 @@ WORKLOADS: dict[str, Callable[[Bench], list[Row]]] = {
     "idle": idle,
     "start": startup,
     "store": store,
+    "inspector": inspector,
 }
 
 

@@ -121,5 +121,6 @@ def test_the_readme_shows_everything_it_promises() -> None:
 
 
 def test_make_run_starts_the_daemon_as_it_is() -> None:
-    recipe = (ROOT / "Makefile").read_text().partition("\nrun: setup")[2].splitlines()[1]
-    assert recipe.strip() == "@$(BIN)/dragoman serve"
+    recipe = (ROOT / "Makefile").read_text().partition("\nrun: setup")[2].splitlines()[1:3]
+    assert "web" in recipe[0]
+    assert recipe[1].strip() == "@$(BIN)/dragoman serve"

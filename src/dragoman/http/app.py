@@ -14,12 +14,12 @@ from dragoman.http.guard import Guard
 from dragoman.http.metrics import get_metrics
 from dragoman.http.routes import ROUTES, starlette_routes
 from dragoman.http.traffic import Register
-from dragoman.http.ui import page_routes
+from dragoman.http.ui import built_page, page_routes
 
 
 def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Register:
     """Everything that answers, with the door in front of it, and a register outside."""
-    app = Starlette(routes=[*_open(daemon), *starlette_routes(), *page_routes()])
+    app = Starlette(routes=[*_open(daemon), *starlette_routes(), *page_routes(built_page())])
     app.router.redirect_slashes = False
     app.state.daemon = daemon
     app.state.guard = guard

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -12,41 +14,76 @@ from starlette.routing import Route
 from dragoman.errors import NotFound
 
 _TYPES = {
-    "index.html": "text/html",
-    "page.css": "text/css",
-    "page.js": "text/javascript",
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+    "map": "application/json",
 }
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
+    "connect-src 'self'; img-src 'self' blob:; font-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
     # The address of the page may hold a ticket.
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# Names below assets/ change with what is in them; whatever leads to them must be asked for anew.
+_KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
+_ASKED_ANEW = {"Cache-Control": "no-cache"}
+
+_MISSING = b"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Dragoman</title>
+<h1>Dragoman</h1>
+<p>The daemon runs, but its page was not built. In a checkout, <code>make web</code> builds it
+(it needs Node 20.19 or newer, and npm); then load this page again. A wheel made by
+<code>make dist</code> holds it.</p>
+<p>The API and the command line do not need it: <code>dragoman --help</code>.</p>
+"""
 
 
-async def get_page(request: Request) -> Response:
-    """A file of the page."""
-    name = request.path_params.get("name") or "index.html"
-    if name not in _TYPES:
-        raise NotFound(f"the page has no file {name!r}")
-    return Response(_content(name), headers=_HEADERS, media_type=_TYPES[name])
+Files = Mapping[str, bytes]
+"""The page: what is in each of its files, by its name. What is not here does not exist."""
 
 
-async def to_page(request: Request) -> Response:
+def page_routes(page: Files) -> list[Route]:
+    """The routes of the page, which are no part of the API."""
+
+    async def get_page(request: Request) -> Response:
+        name = request.path_params["name"] or "index.html"
+        content = page.get(name, _MISSING if name == "index.html" else None)
+        if content is None:
+            raise NotFound(f"the page has no file {name!r}")
+        kept = _KEPT if name.startswith("assets/") else _ASKED_ANEW
+        return Response(content, headers=_HEADERS | kept, media_type=_TYPES[_ending(name)])
+
+    return [Route("/ui", _to_page), Route("/ui/{name:path}", get_page)]
+
+
+async def _to_page(request: Request) -> Response:
     """Lead on to where relative addresses are right."""
     query = request.scope["query_string"].decode("ascii", "replace")
     return RedirectResponse("ui/" + (f"?{query}" if query else ""), headers=_HEADERS)
 
 
 @cache
-def _content(name: str) -> bytes:
-    return files("dragoman.http").joinpath("page", name).read_bytes()
+def built_page() -> Files:
+    """The page that was built into this package; empty where it was not."""
+    page = files("dragoman.http").joinpath("page")
+    return dict(_below(page, "")) if page.is_dir() else {}
 
 
-def page_routes() -> list[Route]:
-    """The routes of the page, which are no part of the API."""
-    return [Route("/ui", to_page), Route("/ui/{name:path}", get_page)]
+def _below(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _below(entry, f"{prefix}{entry.name}/")
+        elif _ending(entry.name) in _TYPES:
+            yield prefix + entry.name, entry.read_bytes()
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2]

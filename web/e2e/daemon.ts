@@ -1,0 +1,1 @@
+export { Daemon } from "../../clients/typescript/tests/daemon";

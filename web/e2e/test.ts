@@ -1,0 +1,33 @@
+/** What every browser test begins with: a daemon, and a page that is signed in. */
+
+import { test as base, type Page } from "@playwright/test";
+import { Daemon } from "./daemon";
+
+export { expect } from "@playwright/test";
+
+export const test = base.extend<{ daemon: Daemon; inside: Page }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern here.
+  daemon: async ({}, use) => {
+    const daemon = new Daemon();
+    await daemon.start();
+    await use(daemon);
+    await daemon.remove();
+  },
+  /** The page, signed in, at its beginning. */
+  inside: async ({ page, daemon }, use) => {
+    const cookie = page.waitForResponse("**/v1/login");
+    await page.goto(await daemon.signIn());
+    await cookie;
+    await use(page);
+  },
+});
+
+let made = 0;
+
+/** A session of the mock agent, and the page that shows it. */
+export async function openSession(page: Page, daemon: Daemon, title?: string): Promise<string> {
+  const id = `s${process.pid}-${++made}`;
+  await daemon.client.createSession(id, { agent: "mock", directory: daemon.files, title });
+  await page.goto(`${daemon.url}/ui/#/sessions/${id}`);
+  return id;
+}

@@ -1,0 +1,48 @@
+import { type FormEvent, useState } from "react";
+import { reason } from "../ui/notices";
+import { signIn } from "./api";
+
+/** For whom the daemon does not know yet. */
+export function Login(props: { onIn: () => void }) {
+  const [token, setToken] = useState("");
+  const [problem, setProblem] = useState("");
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    try {
+      await signIn(token.trim());
+      props.onIn();
+    } catch (error) {
+      setProblem(reason(error));
+    }
+  };
+  return (
+    <main className="login">
+      <form className="card" onSubmit={submit}>
+        <h1>Dragoman</h1>
+        <p>
+          Run <code>dragoman ui</code> in a terminal: it opens this page and signs you in. Or give
+          your token; <code>dragoman token</code> makes them.
+        </p>
+        <div className="field">
+          <label htmlFor="token">Token</label>
+          <input
+            id="token"
+            className="input mono"
+            type="password"
+            autoComplete="current-password"
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+          />
+        </div>
+        {problem && (
+          <p role="alert" className="bad-text">
+            {problem}
+          </p>
+        )}
+        <button type="submit" className="button primary" disabled={token.trim() === ""}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

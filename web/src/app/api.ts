@@ -1,0 +1,32 @@
+/** The page's one client, and what it has called. */
+
+import { type Call, DragomanClient } from "dragoman-client";
+import { Sessions } from "../state/sessions";
+import { Store } from "../state/store";
+
+const MOST_CALLS = 300;
+
+/** What the page called, the newest last. */
+export const calls = new Store<readonly Call[]>([]);
+
+/** The page is at PREFIX/ui/, so the daemon is one up, behind whatever proxy. */
+export const baseUrl = new URL("..", document.baseURI).href.replace(/\/$/, "");
+
+/** A client that sends its requests by this. */
+export const clientWith = (send?: typeof fetch) =>
+  new DragomanClient({
+    baseUrl,
+    fetch: send,
+    onCall: (call) => calls.update((before) => [...before, call].slice(-MOST_CALLS)),
+  });
+
+export const client = clientWith();
+
+/** All sessions, for every part of the page. */
+export const sessions = new Sessions(client);
+
+/** Sign in with a token: it is swapped for a cookie at once, and kept nowhere. */
+export async function signIn(token: string): Promise<void> {
+  const { ticket } = await new DragomanClient({ baseUrl, token }).createTicket();
+  await client.login(ticket);
+}

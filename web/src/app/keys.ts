@@ -1,0 +1,45 @@
+/** Keys that do something everywhere. A field that is being typed in keeps its own. */
+
+import { useEffect } from "react";
+
+export interface Shortcut {
+  key: string;
+  does: string;
+  act: () => void;
+  /** Also while a field is being typed in. */
+  always?: boolean;
+  /** Not named in the help sheet: another of the same kind is. */
+  unlisted?: boolean;
+}
+
+/** All shortcuts that are in force, for the help sheet. */
+export const shortcuts = new Set<readonly Shortcut[]>();
+
+export function useShortcuts(keys: readonly Shortcut[]): void {
+  useEffect(() => {
+    shortcuts.add(keys);
+    return () => {
+      shortcuts.delete(keys);
+    };
+  }, [keys]);
+}
+
+window.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const typing = isField(event.target) || document.querySelector("dialog[open]") !== null;
+  for (const keys of [...shortcuts].reverse()) {
+    const found = keys.find(({ key, always }) => key === event.key && (always || !typing));
+    if (found) {
+      event.preventDefault();
+      found.act();
+      return;
+    }
+  }
+});
+
+function isField(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+  );
+}

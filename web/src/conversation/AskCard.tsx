@@ -1,0 +1,114 @@
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { Plain } from "../parts/Plain";
+import { clock } from "../ui/words";
+import type { Outcome } from "./asks";
+import "./AskCard.css";
+
+/** The frame of a request that waits for a person. */
+export function AskCard(props: {
+  label: string;
+  element: RefObject<HTMLDivElement | null>;
+  isCurrent: boolean;
+  problem: string | null;
+  children: ReactNode;
+}) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields, and these are inside.
+    <div
+      ref={props.element}
+      className="ask-card"
+      role="group"
+      aria-label={props.label}
+      tabIndex={-1}
+      data-current={props.isCurrent || undefined}
+    >
+      {props.children}
+      <Problem text={props.problem} />
+    </div>
+  );
+}
+
+/** What a request is about, above all else. */
+export function AskHead(props: { kind: string; name?: string; children?: ReactNode }) {
+  return (
+    <div className="ask-head">
+      <span className="ask-kind">{props.kind}</span>
+      {props.name && (
+        <strong className="ask-name">
+          <Plain text={props.name} />
+        </strong>
+      )}
+      {props.children}
+    </div>
+  );
+}
+
+/** A request that is over: one quiet line, and below it whatever else was said. */
+export function SettledCard(props: {
+  label: string;
+  outcome: Outcome;
+  at: string | null;
+  about: string;
+  problem: string | null;
+  /** It was answered here, by somebody whose focus would be lost with the buttons. */
+  isMine: boolean;
+  /** What was asked, in full. */
+  asked: ReactNode;
+  /** What was answered. */
+  children?: ReactNode;
+}) {
+  const { word, mood, by, why } = props.outcome;
+  const element = useRef<HTMLDivElement>(null);
+  const wasMine = useRef(props.isMine);
+  useEffect(() => {
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (wasMine.current && isLost) element.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: there are no fields in it any more.
+    <div ref={element} className="ask-settled" role="group" aria-label={props.label} tabIndex={-1}>
+      <details>
+        <summary>
+          <span className={`chip ${mood}`}>{word}</span>
+          <span className="ask-about mono cut">
+            <Plain text={props.about} />
+          </span>
+          <span className="ask-by">
+            <Plain text={by ?? why ?? ""} />
+            {props.at && <time dateTime={props.at}>{clock(props.at)}</time>}
+          </span>
+        </summary>
+        {props.asked}
+      </details>
+      {by && why && (
+        <p className="ask-why">
+          <span className="dim">The agent was told: </span>
+          <Plain text={why} />
+        </p>
+      )}
+      {props.children}
+      <Problem text={props.problem} />
+    </div>
+  );
+}
+
+function Problem({ text }: { text: string | null }) {
+  return (
+    <div role="alert">
+      {text && (
+        <p className="ask-problem">
+          <Plain text={text} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A key, as long as it would do something here. */
+export function Key({ name }: { name: string }) {
+  return (
+    <span className="ask-key" aria-hidden="true">
+      {name}
+    </span>
+  );
+}

@@ -1,0 +1,98 @@
+import type { Delivery } from "dragoman-client";
+import { type ClipboardEvent, memo, useCallback, useMemo, useRef, useState } from "react";
+import { client } from "../app/api";
+import { type Shortcut, useShortcuts } from "../app/keys";
+import { useStore } from "../state/store";
+import { complain } from "../ui/notices";
+import { Attachments } from "./Attachments";
+import { focusFirstAsk } from "./askKeys";
+import { ComposerBar } from "./ComposerBar";
+import { ComposerField } from "./ComposerField";
+import { useCapabilities } from "./capabilities";
+import { obstacle } from "./draft";
+import { draftOf } from "./drafts";
+import { isTouch } from "./touch";
+import { useDrop } from "./useDrop";
+
+/** The field, its files and its buttons. */
+export const ComposerForm = memo(function ComposerForm(props: {
+  sessionId: string;
+  agent: string;
+  isRunning: boolean;
+}) {
+  const { sessionId, isRunning } = props;
+  const draft = draftOf(sessionId);
+  const value = useStore(draft.value);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const isDropping = useDrop((files) => draft.attach(files));
+  const { isStopping, interrupt } = useInterrupt(sessionId);
+  const canSteer = useCapabilities(props.agent)?.steer === true && isRunning;
+  const send = async (delivery: Delivery) => {
+    if (obstacle(draft.value.get()) !== null) return;
+    await draft.send(delivery);
+    // A click on Send took the focus away.
+    if (!isTouch()) field.current?.focus();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const { files, types } = event.clipboardData;
+    // Words that were copied from a document come with a picture of themselves.
+    if (files.length === 0 || types.includes("text/plain")) return;
+    event.preventDefault();
+    draft.attach([...files]);
+  };
+  useKeys(field, isRunning, interrupt);
+  return (
+    <div className="composer-box" data-dropping={isDropping || undefined}>
+      <Attachments draft={draft} files={value.files} />
+      <ComposerField
+        element={field}
+        text={value.text}
+        sent={value.sent}
+        isSending={value.sending}
+        onType={(text) => draft.type(text)}
+        onPaste={onPaste}
+        onSend={(isNow) => void send(isNow && canSteer ? "steer" : "queue")}
+        onEscape={() => {
+          if (!focusFirstAsk() && isRunning) interrupt();
+        }}
+      />
+      <div role="alert">{value.problem && <p className="composer-problem">{value.problem}</p>}</div>
+      <ComposerBar
+        value={value}
+        isRunning={isRunning}
+        isStopping={isStopping}
+        canSteer={canSteer}
+        isDropping={isDropping}
+        onAttach={(files) => draft.attach(files)}
+        onInterrupt={interrupt}
+        onSend={(delivery) => void send(delivery)}
+      />
+    </div>
+  );
+});
+
+function useKeys(
+  field: { current: HTMLTextAreaElement | null },
+  isRunning: boolean,
+  interrupt: () => void,
+): void {
+  const keys = useMemo<readonly Shortcut[]>(() => {
+    const write = { key: "m", does: "Write a message", act: () => field.current?.focus() };
+    const stop = { key: "Escape", does: "Interrupt the turn", act: interrupt };
+    return isRunning ? [write, stop] : [write];
+  }, [field, isRunning, interrupt]);
+  useShortcuts(keys);
+}
+
+/** Ends the running turn. */
+function useInterrupt(sessionId: string) {
+  const [isStopping, setStopping] = useState(false);
+  const interrupt = useCallback(() => {
+    setStopping(true);
+    client
+      .interruptTurn(sessionId)
+      .catch(complain)
+      .finally(() => setStopping(false));
+  }, [sessionId]);
+  return { isStopping, interrupt };
+}

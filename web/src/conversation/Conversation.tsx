@@ -1,0 +1,121 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useMemo, useRef } from "react";
+import { useShortcuts } from "../app/keys";
+import { useNow } from "../sessions/now";
+import type { View } from "../state/fold";
+import { useStore } from "../state/store";
+import type { Transcript, Window } from "../state/transcript";
+import { duration } from "../ui/words";
+import {
+  NEAR_END,
+  tell,
+  useAway,
+  useEdges,
+  useIsAtEnd,
+  useMark,
+  useStart,
+} from "./conversationScroll";
+import { Entry } from "./Entry";
+import { isShown } from "./entryFacts";
+import "./Conversation.css";
+
+const GUESS = { item: 72, tool: 60, permission: 180, question: 240, note: 48, turn: 40 } as const;
+
+/** The lines of a session. Sticks to the end until one scrolls up. */
+export function Conversation(props: { transcript: Transcript; sequence: number | null }) {
+  const { transcript, sequence } = props;
+  const window = useStore(transcript.window);
+  const { view } = window;
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useMemo(() => view.order.filter((key) => isShown(view.entries.get(key))), [view]);
+  const list = useVirtualizer<HTMLDivElement, HTMLDivElement>({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: useCallback((index: number) => rows[index] ?? index, [rows]),
+    estimateSize: (index) => GUESS[view.entries.get(rows[index] ?? "")?.kind ?? "item"],
+    overscan: 8,
+    paddingStart: 16,
+    paddingEnd: 40,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: NEAR_END,
+  });
+  const isAtEnd = useIsAtEnd(scroller, rows.length);
+  const marked = useMark(transcript, list, rows, sequence);
+  useStart(list, rows, window, sequence);
+  useEdges(transcript, list, rows.length, window);
+  const away = useAway(rows, isAtEnd && window.atEnd);
+  const toEnd = useCallback(async () => {
+    await transcript.toEnd().catch(tell);
+    requestAnimationFrame(() => list.scrollToEnd());
+  }, [transcript, list]);
+  useShortcuts(
+    useMemo(() => [{ key: "e", does: "To the end of the conversation", act: toEnd }], [toEnd]),
+  );
+  return (
+    <div className="conversation">
+      <div
+        ref={scroller}
+        className="conversation-scroll"
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+        tabIndex={0}
+      >
+        <Edge window={window} empty={rows.length === 0} />
+        <div className="conversation-lines" style={{ height: list.getTotalSize() }}>
+          {list.getVirtualItems().map(({ key, index, start }) => {
+            const entry = view.entries.get(rows[index] ?? "");
+            if (!entry) return null;
+            return (
+              <div
+                key={key}
+                ref={list.measureElement}
+                data-index={index}
+                className="conversation-line"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Entry entry={entry} view={view} marked={marked} />
+              </div>
+            );
+          })}
+          {window.atEnd && <Working view={view} />}
+        </div>
+      </div>
+      {(!isAtEnd || !window.atEnd) && rows.length > 0 && (
+        <button type="button" className="button conversation-jump" onClick={toEnd}>
+          Jump to the end{away > 0 && ` · ${away} new`}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What is above the first line: nothing, or more that is not here yet. */
+function Edge({ window, empty }: { window: Window; empty: boolean }) {
+  const { loading, first } = window;
+  if (loading === "first" && empty) return <p className="conversation-edge">Opening…</p>;
+  if (loading === "earlier")
+    return <p className="conversation-edge over">Loading earlier lines…</p>;
+  if (empty && first <= 1) return <p className="conversation-edge">Nothing was said yet.</p>;
+  return null;
+}
+
+/** Says that a turn is running, and for how long. */
+function Working({ view }: { view: View }) {
+  const { turnId, turnStartedAt, permissions, questions } = view.state;
+  if (turnId === null || turnStartedAt === null) return null;
+  const waits = Object.keys(permissions).length + Object.keys(questions).length > 0;
+  return (
+    <p className="conversation-working" data-waits={waits}>
+      <span className="conversation-dots" aria-hidden="true" />
+      {waits ? "Waiting for you" : <Elapsed since={turnStartedAt} />}
+    </p>
+  );
+}
+
+function Elapsed({ since }: { since: string }) {
+  const passed = useNow(1_000) - Date.parse(since);
+  return <>Working{passed >= 2_000 && ` · ${duration(Math.floor(passed / 1000) * 1000)}`}</>;
+}

@@ -1,0 +1,75 @@
+import type { PermissionReply } from "dragoman-client";
+import { useState } from "react";
+import { Plain } from "../parts/Plain";
+import { Key } from "./AskCard";
+import { PermissionMessage } from "./PermissionMessage";
+
+/** What can be answered to a permission. */
+export function PermissionReplies(props: {
+  /** What "always" would allow. */
+  rule: string;
+  given: string | null;
+  reply: (what: PermissionReply, message?: string) => void;
+}) {
+  const [isTelling, setTelling] = useState(false);
+  const { given, reply } = props;
+  const off = given !== null;
+  if (isTelling) {
+    return (
+      <PermissionMessage
+        disabled={off}
+        onSend={(message) => reply("reject", message)}
+        onClose={() => setTelling(false)}
+      />
+    );
+  }
+  return (
+    <>
+      <div className="row wrap">
+        <button
+          type="button"
+          className="button primary"
+          disabled={off}
+          aria-keyshortcuts="y"
+          onClick={() => reply("once")}
+        >
+          Allow once <Key name="y" />
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={off}
+          aria-keyshortcuts="a"
+          onClick={() => reply("always")}
+        >
+          Always <Key name="a" />
+        </button>
+        <button
+          type="button"
+          className="button danger"
+          disabled={off}
+          aria-keyshortcuts="n"
+          onClick={() => reply("reject")}
+        >
+          Reject <Key name="n" />
+        </button>
+        <button
+          type="button"
+          className="button quiet"
+          disabled={off}
+          onClick={() => setTelling(true)}
+        >
+          Reject with a message…
+        </button>
+      </div>
+      <p className="permission-rule dim">
+        {off ? "Sending your answer…" : "Always allows, for the rest of this session: "}
+        {!off && (
+          <code>
+            <Plain text={props.rule} />
+          </code>
+        )}
+      </p>
+    </>
+  );
+}

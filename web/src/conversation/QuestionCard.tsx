@@ -1,0 +1,97 @@
+import type { Question, QuestionRequested, QuestionResolved } from "dragoman-client";
+import { useEffect } from "react";
+import { Plain } from "../parts/Plain";
+import type { QuestionEntry } from "../state/fold";
+import { SettledCard } from "./AskCard";
+import { outcomeOf, questionsOf } from "./asks";
+import { Prompt } from "./QuestionFields";
+import { forgetChoices, QuestionForm } from "./QuestionForm";
+import { useAnswer } from "./useAnswer";
+import "./QuestionCard.css";
+
+/** A question as a line of the conversation. */
+export function QuestionCard(props: { sessionId: string; entry: QuestionEntry }) {
+  const { asked, resolved, resolvedAt } = props.entry;
+  const request = asked ?? resolved;
+  if (request === null) return null;
+  return (
+    <QuestionAsk
+      sessionId={props.sessionId}
+      asked={request}
+      resolved={resolved}
+      resolvedAt={resolvedAt}
+    />
+  );
+}
+
+/** A question, wherever it is shown. */
+export function QuestionAsk(props: {
+  sessionId: string;
+  asked: QuestionRequested | QuestionResolved;
+  resolved: QuestionResolved | null;
+  resolvedAt: string | null;
+  /** It waits no more, also where nothing is known of how it ended. */
+  isOver?: boolean;
+}) {
+  const { asked, resolved } = props;
+  const answering = useAnswer(props.sessionId);
+  const questions = questionsOf(asked);
+  const label = `Question: ${questions[0]?.header ?? asked.prompt}`;
+  const isOpen = resolved === null && !props.isOver;
+  useEffect(() => {
+    if (!isOpen) forgetChoices(asked.question_id);
+  }, [isOpen, asked.question_id]);
+  if (isOpen) {
+    return (
+      <QuestionForm
+        label={label}
+        sessionId={props.sessionId}
+        asked={asked}
+        questions={questions}
+        answering={answering}
+      />
+    );
+  }
+  return (
+    <SettledCard
+      label={label}
+      outcome={resolved ? outcomeOf(resolved) : UNKNOWN}
+      at={props.resolvedAt}
+      about={questions.map(nameOf).join(", ")}
+      problem={answering.problem}
+      isMine={answering.given !== null}
+      asked={questions.map((question) => (
+        <Prompt
+          key={question.prompt}
+          id={`${asked.question_id}${question.prompt}`}
+          text={question.prompt}
+        />
+      ))}
+    >
+      {resolved?.status === "answered" && (
+        <Answers questions={questions} answers={resolved.answers ?? [[resolved.response ?? ""]]} />
+      )}
+    </SettledCard>
+  );
+}
+
+const UNKNOWN = { word: "Over", mood: "", by: null, why: "It waits no more." } as const;
+
+const nameOf = (question: Question) => question.header ?? question.prompt;
+
+function Answers(props: { questions: readonly Question[]; answers: readonly string[][] }) {
+  return (
+    <dl className="question-answers">
+      {props.questions.map((question, at) => (
+        <div key={question.prompt}>
+          <dt>
+            <Plain text={nameOf(question)} />
+          </dt>
+          <dd>
+            <Plain text={props.answers[at]?.join(", ") || "no answer"} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

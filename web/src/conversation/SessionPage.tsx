@@ -1,0 +1,111 @@
+import { DragomanError, type SessionInfo } from "dragoman-client";
+import { useCallback, useEffect, useState } from "react";
+import { client, sessions } from "../app/api";
+import { href, type SessionTab } from "../app/route";
+import { Events } from "../inspect/Events";
+import { InSession } from "../parts/place";
+import { useStore } from "../state/store";
+import { Transcript } from "../state/transcript";
+import { reason } from "../ui/notices";
+import { Composer } from "./Composer";
+import { Conversation } from "./Conversation";
+import { Header } from "./Header";
+import "./SessionPage.css";
+
+interface Place {
+  id: string;
+  tab: SessionTab;
+  sequence: number | null;
+}
+
+/** One session: its conversation, its events, and what one can do with it. */
+export function SessionPage(props: Place) {
+  const { id } = props;
+  const [attempt, setAttempt] = useState(0);
+  const transcript = useTranscript(id, attempt);
+  const session = useStore(sessions.known).get(id);
+  useEffect(() => void sessions.refresh(id), [id]);
+  const again = useCallback(() => setAttempt((before) => before + 1), []);
+  if (transcript === null) return null;
+  return (
+    <InSession key={id} sessionId={id}>
+      <Inside {...props} session={session} transcript={transcript} onAgain={again} />
+    </InSession>
+  );
+}
+
+/** The transcript of a session, open as long as the page is. */
+function useTranscript(id: string, attempt: number): Transcript | null {
+  const [transcript, setTranscript] = useState<Transcript | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt is another transcript.
+  useEffect(() => {
+    const opened = new Transcript(client, id);
+    setTranscript(opened);
+    void opened.open();
+    return () => opened.close();
+  }, [id, attempt]);
+  return transcript;
+}
+
+function Inside(
+  props: Place & {
+    session: SessionInfo | undefined;
+    transcript: Transcript;
+    onAgain: () => void;
+  },
+) {
+  const { id, tab, sequence, session, transcript } = props;
+  const { error } = useStore(transcript.window);
+  const wasKnown = useWasTrue(session !== undefined);
+  const isGone = (error instanceof DragomanError && error.status === 404) || (wasKnown && !session);
+  if (isGone) return <Gone id={id} wasHere={wasKnown} />;
+  return (
+    <div className="session">
+      <Header id={id} tab={tab} session={session} transcript={transcript} />
+      {error && (
+        <p role="alert" className="session-problem">
+          <span className="grow">{reason(error)}</span>
+          <button type="button" className="button small" onClick={props.onAgain}>
+            Try again
+          </button>
+        </p>
+      )}
+      {tab === "events" ? (
+        <Events session={session} transcript={transcript} sequence={sequence} />
+      ) : (
+        <>
+          <Conversation transcript={transcript} sequence={sequence} />
+          {session && <Composer session={session} transcript={transcript} />}
+        </>
+      )}
+    </div>
+  );
+}
+
+function useWasTrue(now: boolean): boolean {
+  const [was, setWas] = useState(now);
+  if (now && !was) setWas(true);
+  return was || now;
+}
+
+function Gone({ id, wasHere }: { id: string; wasHere: boolean }) {
+  return (
+    <div className="session-gone">
+      <h1>{wasHere ? "This session was deleted" : "There is no such session"}</h1>
+      <p>
+        {wasHere
+          ? "Its events are gone, and its agent is stopped."
+          : "It may have been deleted, or the address is not quite right:"}
+      </p>
+      {!wasHere && <code>{id}</code>}
+      <p className="row">
+        <a className="button primary" href={href({ at: "home" })}>
+          All sessions
+        </a>
+        <a className="button" href={href({ at: "new" })}>
+          New session
+        </a>
+      </p>
+    </div>
+  );
+}

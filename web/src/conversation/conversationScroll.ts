@@ -1,0 +1,112 @@
+/** Where one is in a conversation, and what follows from that. */
+
+import type { Virtualizer } from "@tanstack/react-virtual";
+import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useStore } from "../state/store";
+import type { Transcript, Window } from "../state/transcript";
+import { complain } from "../ui/notices";
+import { holderOf, rowOf } from "./conversationFind";
+
+/** So near to the end counts as at the end, in pixels. */
+export const NEAR_END = 60;
+/** So many lines before an edge more are asked for. */
+const NEAR_EDGE = 12;
+
+/** Tell of what failed, but not of what was stopped because one went elsewhere. */
+export function tell(error: unknown): void {
+  if (!(error instanceof DOMException && error.name === "AbortError")) complain(error);
+}
+
+type List = Virtualizer<HTMLDivElement, HTMLDivElement>;
+
+/** Whether one sees the end. */
+export function useIsAtEnd(scroller: RefObject<HTMLDivElement | null>, count: number): boolean {
+  const [isAtEnd, setIsAtEnd] = useState(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with the lines the height changes.
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const look = () =>
+      setIsAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR_END);
+    look();
+    element.addEventListener("scroll", look, { passive: true });
+    return () => element.removeEventListener("scroll", look);
+  }, [scroller, count === 0]);
+  return isAtEnd;
+}
+
+/** Begin at the end, unless the address points elsewhere. */
+export function useStart(
+  list: List,
+  rows: readonly string[],
+  { loading }: Window,
+  sequence: number | null,
+): void {
+  const begun = useRef(false);
+  useLayoutEffect(() => {
+    if (begun.current || rows.length === 0) return;
+    if (sequence === null) list.scrollToEnd();
+    begun.current = loading !== "first";
+  }, [list, rows, loading, sequence]);
+}
+
+/** Ask for more where one comes near to what is not here. */
+export function useEdges(transcript: Transcript, list: List, count: number, window: Window): void {
+  const { first, atEnd, loading } = window;
+  const range = list.range;
+  const top = range?.startIndex ?? NEAR_EDGE;
+  const bottom = range?.endIndex ?? 0;
+  const failedAt = useRef("");
+  useEffect(() => {
+    const place = `${top}–${bottom} of ${count}`;
+    // What failed is tried again when one scrolls on, not for ever.
+    if (loading !== null || count === 0 || failedAt.current === place) return;
+    const fail = (error: unknown) => {
+      failedAt.current = place;
+      tell(error);
+    };
+    if (top < NEAR_EDGE && first > 1) void transcript.earlier().catch(fail);
+    else if (!atEnd && bottom > count - NEAR_EDGE) void transcript.later().catch(fail);
+  }, [transcript, loading, count, top, bottom, first, atEnd]);
+}
+
+/** How many lines came since one left the end. */
+export function useAway(rows: readonly string[], isAtEnd: boolean): number {
+  const [last, setLast] = useState<string | undefined>();
+  const newest = rows.at(-1);
+  if (isAtEnd && last !== newest) setLast(newest);
+  const at = last === undefined ? -1 : rows.lastIndexOf(last);
+  return isAtEnd || at < 0 ? 0 : rows.length - 1 - at;
+}
+
+/** Bring the line of an event into sight, and give its key. */
+export function useMark(
+  transcript: Transcript,
+  list: List,
+  rows: readonly string[],
+  sequence: number | null,
+): string | null {
+  const { view, first, loading } = useStore(transcript.window);
+  const isReady = loading !== "first";
+  const asked = useRef<number | null>(null);
+  const shown = useRef<number | null>(null);
+  useEffect(() => {
+    // Once: an event that does not exist will not come by asking again.
+    if (sequence === null || !isReady || asked.current === sequence) return;
+    asked.current = sequence;
+    void transcript.show(sequence).catch(tell);
+  }, [transcript, sequence, isReady]);
+  const key = useMemo(
+    () => (sequence === null || sequence < first || !isReady ? null : holderOf(view, sequence)),
+    [view, first, sequence, isReady],
+  );
+  useLayoutEffect(() => {
+    if (sequence === null) shown.current = null;
+    if (key === null || shown.current === sequence) return;
+    const index = rows.indexOf(rowOf(view, key));
+    if (index < 0) return;
+    list.scrollToIndex(index, { align: "center" });
+    shown.current = sequence;
+  }, [list, rows, view, key, sequence]);
+  return key;
+}

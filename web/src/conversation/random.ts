@@ -1,0 +1,5 @@
+/** A word that nobody else has. `crypto.randomUUID` is missing where a page comes without TLS. */
+export function randomWord(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

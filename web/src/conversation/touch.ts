@@ -1,0 +1,2 @@
+/** Whether one points with a finger: then there is no Shift, and Enter is for new lines. */
+export const isTouch = () => matchMedia("(pointer: coarse)").matches;

@@ -1,0 +1,35 @@
+import { useRef, useState } from "react";
+import { sessions } from "../app/api";
+import { refusalOf } from "./asks";
+
+export interface Answering {
+  /** What was answered, from the click until the event that says so. */
+  given: string | null;
+  /** Why it did not count. */
+  problem: string | null;
+  answer: (what: string, send: () => Promise<void>) => void;
+}
+
+/** Sends one answer at a time. */
+export function useAnswer(sessionId: string): Answering {
+  const [given, setGiven] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  // A key may be pressed twice before the first press is drawn.
+  const busy = useRef(false);
+  const answer = async (what: string, send: () => Promise<void>) => {
+    if (busy.current) return;
+    busy.current = true;
+    setGiven(what);
+    setProblem(null);
+    try {
+      await send();
+    } catch (error) {
+      busy.current = false;
+      setGiven(null);
+      setProblem(refusalOf(error));
+    } finally {
+      sessions.touch(sessionId);
+    }
+  };
+  return { given, problem, answer: (what, send) => void answer(what, send) };
+}

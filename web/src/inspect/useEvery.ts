@@ -1,0 +1,23 @@
+import { useEffect } from "react";
+
+/** Do something again and again, while the page is seen, and at once when it is seen again. */
+export function useEvery(ms: number, act: () => Promise<void>): void {
+  useEffect(() => {
+    let isGoing = false;
+    const turn = async () => {
+      // One at a time, however slow the daemon is.
+      if (isGoing || document.visibilityState === "hidden") return;
+      isGoing = true;
+      await act();
+      isGoing = false;
+    };
+    void turn();
+    const timer = setInterval(() => void turn(), ms);
+    const onSight = () => void turn();
+    document.addEventListener("visibilitychange", onSight);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", onSight);
+    };
+  }, [ms, act]);
+}

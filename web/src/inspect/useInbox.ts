@@ -1,0 +1,57 @@
+import { useEffect, useRef } from "react";
+import { client, sessions } from "../app/api";
+import { Store, useStore } from "../state/store";
+import { type InboxLine, linesAfter, settledBy } from "./inboxLines";
+
+/** What is over is shown so long. */
+const MOMENT_MS = 4_000;
+/** How a request ended is looked for in so many of the last events. */
+const LAST_EVENTS = 1_000;
+
+/** The inbox, live. */
+export function useInbox(): readonly InboxLine[] {
+  const inbox = useRef<Inbox | null>(null);
+  inbox.current ??= new Inbox();
+  const { lines, open } = inbox.current;
+  useEffect(open, [open]);
+  return useStore(lines);
+}
+
+class Inbox {
+  readonly lines = new Store<readonly InboxLine[]>(linesAfter([], sessions.waiting.get()));
+
+  /** Follow what waits until closed. */
+  open = (): (() => void) => {
+    this.#look();
+    return sessions.waiting.watch(() => this.#look());
+  };
+
+  #look(): void {
+    const before = this.lines.get();
+    const after = linesAfter(before, sessions.waiting.get());
+    this.lines.set(after);
+    const wereOver = new Set(before.filter((line) => line.isOver).map((line) => line.id));
+    for (const line of after) {
+      if (line.isOver && !wereOver.has(line.id)) void this.#settle(line);
+    }
+  }
+
+  async #settle(line: InboxLine): Promise<void> {
+    const known = await settled(line);
+    this.lines.update((lines) => lines.map((each) => (each.id === line.id ? known : each)));
+    setTimeout(() => {
+      this.lines.update((lines) => lines.filter((each) => each.id !== line.id));
+    }, MOMENT_MS);
+  }
+}
+
+async function settled(line: InboxLine): Promise<InboxLine> {
+  const { sessionId } = line.session;
+  try {
+    const { eventCount } = await client.getSession(sessionId);
+    const offset = Math.max(0, eventCount - LAST_EVENTS);
+    return settledBy(line, await client.getEvents(sessionId, { offset, limit: LAST_EVENTS }));
+  } catch {
+    return line; // the session is gone, or the daemon: it waits no more, and nobody says why
+  }
+}

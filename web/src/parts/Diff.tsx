@@ -1,0 +1,160 @@
+import { memo, useMemo, useState } from "react";
+import { Copy } from "../ui/Copy";
+import { coloured, languageOf, type Run } from "./code";
+import { visible } from "./marks";
+import { Plain } from "./Plain";
+import { Runs } from "./Runs";
+import { type DiffLine, type FileDiff, type Hunk, readDiff } from "./unified";
+import "./Diff.css";
+
+/** So many lines are shown at first, and so many more with each click. */
+const FIRST = 40;
+const MORE = 1_000;
+
+/** A unified diff with line numbers and colours; what is no diff is shown as the text it is. */
+export const Diff = memo(function Diff({ diff, path }: { diff: string; path?: string }) {
+  const files = useMemo(() => readDiff(diff), [diff]);
+  if (files.length === 0) {
+    return (
+      <pre className="diff-plain">
+        <Plain text={diff} />
+      </pre>
+    );
+  }
+  const alone = files.length === 1;
+  let at = 0;
+  return (
+    <div className="diff">
+      {files.map((file) => (
+        <FileChange
+          key={at++}
+          file={file}
+          path={(alone && path) || file.path}
+          diff={alone ? diff : null}
+        />
+      ))}
+    </div>
+  );
+});
+
+const CHANGES = { new: "new", deleted: "deleted", renamed: "renamed", changed: null } as const;
+
+function FileChange(props: { file: FileDiff; path: string; diff: string | null }) {
+  const { file, path, diff } = props;
+  const change = CHANGES[file.change];
+  const name = visible(path);
+  return (
+    <figure className="diff-file" aria-label={`Changes to ${name}`}>
+      <figcaption className="diff-head">
+        <span className="diff-path mono" title={name}>
+          <Plain text={path} />
+        </span>
+        {change && <span className="chip">{change}</span>}
+        {file.from && (
+          <span className="dim small cut">
+            from <Plain text={file.from} />
+          </span>
+        )}
+        <span className="diff-counts mono">
+          <span className="diff-added-count">+{file.added}</span>{" "}
+          <span className="diff-removed-count">−{file.removed}</span>
+        </span>
+        {diff !== null && <Copy text={diff} />}
+      </figcaption>
+      {file.hunks.length > 0 && <Hunks file={file} path={path} />}
+    </figure>
+  );
+}
+
+interface Row extends DiffLine {
+  runs: readonly Run[];
+}
+
+function Hunks({ file, path }: { file: FileDiff; path: string }) {
+  const [most, setMost] = useState(FIRST);
+  const rows = useMemo(() => {
+    const language = languageOf(path);
+    return file.hunks.map((hunk) => ({ hunk, rows: rowsOf(hunk, language) }));
+  }, [file, path]);
+  const total = rows.reduce((sum, each) => sum + each.rows.length, 0);
+  let left = most;
+  let at = 0;
+  return (
+    <>
+      <div className="diff-body">
+        {rows.map(({ hunk, rows }) => {
+          const shown = rows.slice(0, Math.max(0, left));
+          left -= rows.length;
+          if (shown.length === 0) return null;
+          const first = at === 0 && isTrivial(hunk);
+          return (
+            <div key={at++} className="diff-hunk">
+              {!first && <HunkHead hunk={hunk} />}
+              {shown.map((row) => (
+                <LineRow key={at++} row={row} />
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {total > most && (
+        <button
+          type="button"
+          className="button quiet small diff-more"
+          onClick={() => setMost((before) => before + MORE)}
+        >
+          Show {Math.min(total - most, MORE)} more lines
+        </button>
+      )}
+    </>
+  );
+}
+
+/** A hunk at the very beginning of a file needs no line that says where it is. */
+function isTrivial({ heading, lines }: Hunk): boolean {
+  const first = lines[0];
+  return heading === "" && (first?.after ?? first?.before ?? 1) <= 1;
+}
+
+function HunkHead({ hunk }: { hunk: Hunk }) {
+  const first = hunk.lines[0];
+  const place = first?.after ?? first?.before;
+  return (
+    <div className="diff-place mono">
+      <span>{typeof place === "number" ? `from line ${place}` : "⋯"}</span>{" "}
+      <Plain text={hunk.heading} />
+    </div>
+  );
+}
+
+const SIGNS = { same: " ", added: "+", removed: "−", note: "" } as const;
+
+function LineRow({ row }: { row: Row }) {
+  return (
+    <div className={`diff-line ${row.kind}`}>
+      <span className="diff-number" aria-hidden="true" data-number={row.before ?? ""} />
+      <span className="diff-number" aria-hidden="true" data-number={row.after ?? ""} />
+      <span className="diff-sign">{SIGNS[row.kind]}</span>
+      <code className="diff-text">
+        {row.kind === "note" ? row.text : <Runs runs={row.runs} />}
+        {"\n"}
+      </code>
+    </div>
+  );
+}
+
+/** Each side of a hunk is coloured as a whole: a string or comment may span lines. */
+function rowsOf(hunk: Hunk, language: string | null): Row[] {
+  const side = (kind: "added" | "removed") => {
+    const lines = hunk.lines.filter((line) => line.kind === kind || line.kind === "same");
+    return coloured(lines.map((line) => line.text).join("\n"), language);
+  };
+  const [before, after] = [side("removed"), side("added")];
+  let [b, a] = [0, 0];
+  return hunk.lines.map((line) => {
+    if (line.kind === "note") return { ...line, runs: [] };
+    if (line.kind === "removed") return { ...line, runs: before[b++] ?? [] };
+    if (line.kind === "same") b++;
+    return { ...line, runs: after[a++] ?? [] };
+  });
+}

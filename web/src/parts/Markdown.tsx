@@ -1,0 +1,104 @@
+import { memo, useId, useMemo } from "react";
+import ReactMarkdown, { type Components, type ExtraProps, type Options } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import { CodeBlock } from "./CodeBlock";
+import { Cut, MOST_CHARACTERS } from "./Cut";
+import { visible } from "./marks";
+import { Plain } from "./Plain";
+import { blocks } from "./settle";
+import "./Markdown.css";
+
+type Tree = NonNullable<ExtraProps["node"]>;
+
+/** Markdown without any HTML of its author. While it grows, only its last block is drawn again. */
+export const Markdown = memo(function Markdown(props: {
+  /** Under which it is remembered that all of a huge text was asked for. */
+  id?: string;
+  text: string;
+  growing?: boolean;
+}) {
+  const own = useId();
+  const { id = own, text, growing = false } = props;
+  if (text.length > MOST_CHARACTERS) return <Huge id={id} text={text} />;
+  const parts = growing ? blocks(text) : [text];
+  let at = 0;
+  return (
+    <div className="markdown" data-growing={growing}>
+      {parts.map((part) => (
+        <Block key={at++} text={part} />
+      ))}
+    </div>
+  );
+});
+
+/** So much text is not worth the time that its Markdown would take. */
+function Huge({ id, text }: { id: string; text: string }) {
+  return (
+    <Cut id={id} text={text} lines={400}>
+      {(shown) => (
+        <div className="markdown markdown-huge">
+          <Plain text={shown} />
+        </div>
+      )}
+    </Cut>
+  );
+}
+
+const Block = memo(function Block({ text }: { text: string }) {
+  const clean = useMemo(() => visible(text), [text]);
+  return (
+    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={safe}>
+      {clean}
+    </ReactMarkdown>
+  );
+});
+
+const PLUGINS: Options["remarkPlugins"] = [[remarkGfm, { singleTilde: false }]];
+
+/** An address that may be followed, or nothing. */
+export function safe(url: string): string {
+  return /^(?:https?:\/\/|mailto:)/i.test(url) ? url : "";
+}
+
+const COMPONENTS: Components = {
+  a: ({ href, children }) => (href ? <Link href={href}>{children}</Link> : <span>{children}</span>),
+  // An image from elsewhere would tell elsewhere that it was looked at.
+  img: ({ src, alt }) => {
+    const words = `Image: ${alt || src || "without a name"}`;
+    return typeof src === "string" && src ? <Link href={src}>{words}</Link> : <span>{words}</span>;
+  },
+  pre: ({ node, children }) => {
+    const code = node?.children[0];
+    if (code?.type !== "element") return <pre>{children}</pre>;
+    return <CodeBlock text={textOf(code).replace(/\n$/, "")} language={languageOf(code)} />;
+  },
+  input: ({ checked }) => (
+    <span role="img" aria-label={checked ? "done" : "not done"}>
+      {checked ? "☑" : "☐"}
+    </span>
+  ),
+};
+
+function Link(props: { href: string; children: React.ReactNode }) {
+  return (
+    <a href={props.href} title={props.href} target="_blank" rel="noopener noreferrer nofollow">
+      {props.children}
+    </a>
+  );
+}
+
+function textOf(tree: Tree): string {
+  return tree.children
+    .map((child) =>
+      child.type === "text" ? child.value : child.type === "element" ? textOf(child) : "",
+    )
+    .join("");
+}
+
+function languageOf(code: Tree): string | null {
+  const names = code.properties.className;
+  const found = Array.isArray(names)
+    ? names.find((name) => String(name).startsWith("language-"))
+    : undefined;
+  return found === undefined ? null : String(found).slice("language-".length);
+}

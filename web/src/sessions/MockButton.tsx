@@ -1,0 +1,28 @@
+import { useState } from "react";
+import { client } from "../app/api";
+import { go, toSession } from "../app/route";
+import { complain } from "../ui/notices";
+
+/** One click to a conversation that needs no key: with the agent that is built in. */
+export function MockButton() {
+  const [busy, setBusy] = useState(false);
+  const start = async () => {
+    setBusy(true);
+    try {
+      const { sessionId } = await client.createSession(null, {
+        agent: "mock",
+        title: "A first look",
+      });
+      go(toSession(sessionId));
+    } catch (error) {
+      complain(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <button type="button" className="button primary" disabled={busy} onClick={start}>
+      Talk to the mock agent
+    </button>
+  );
+}

@@ -1,0 +1,244 @@
+/** All sessions, live: the list, and what waits for a person. One stream tells what changed. */
+
+import {
+  type Connection,
+  type DragomanClient,
+  DragomanError,
+  type EventType,
+  type Pending,
+  type SessionInfo,
+  type SessionStatus,
+} from "dragoman-client";
+import { seen, whileSeen } from "./sight";
+import { Store } from "./store";
+
+/** What changes how a session is listed, or whether it waits for somebody. */
+const TYPES: readonly EventType[] = [
+  "session.started",
+  "session.updated",
+  "session.ended",
+  "turn.started",
+  "turn.ended",
+  "permission.requested",
+  "permission.resolved",
+  "question.requested",
+  "question.resolved",
+  "queue.updated",
+];
+const PAGE = 100;
+/** Changes are looked up together, after so long. */
+const GATHER_MS = 150;
+
+/** A page that nobody sees asks so often what waits. */
+const UNSEEN_MS = 20_000;
+
+export interface Query {
+  q?: string;
+  agent?: string;
+  status?: SessionStatus;
+}
+
+export interface Listing {
+  query: Query;
+  /** Newest first. */
+  sessions: readonly SessionInfo[];
+  /** Where there are more, what to ask for them with. */
+  more: string | null;
+  loading: boolean;
+  error: Error | null;
+}
+
+/** What waits for a person in one session. */
+export interface Waiting {
+  session: SessionInfo;
+  pending: Pending;
+}
+
+export class Sessions {
+  readonly listing = new Store<Listing>({
+    query: {},
+    sessions: [],
+    more: null,
+    loading: true,
+    error: null,
+  });
+  /** Every session that was looked at, by its id. */
+  readonly known = new Store<ReadonlyMap<string, SessionInfo>>(new Map());
+  readonly waiting = new Store<ReadonlyMap<string, Waiting>>(new Map());
+  readonly connection = new Store<Connection>("connecting");
+  readonly #changed = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #asked = 0;
+
+  constructor(readonly client: DragomanClient) {}
+
+  /** Load, and follow until the signal. Throws where the daemon lets nobody in. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#follow(whileSeen(signal));
+      // Out of sight only the number in the title counts.
+      const looking = setInterval(() => void this.#findWaiting(), UNSEEN_MS);
+      await seen(signal);
+      clearInterval(looking);
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    // The list is read after the stream is open, so that nothing falls between the two.
+    let first = true;
+    const onConnection = (connection: Connection) => {
+      this.connection.set(connection);
+      if (connection !== "open") return;
+      if (first) void this.search(this.listing.get().query);
+      first = false;
+      void this.#findWaiting();
+    };
+    const feed = this.client.streamAll({ types: TYPES, signal, onConnection });
+    for await (const { event } of feed) this.touch(event.session_id);
+  }
+
+  /** List what fits. */
+  async search(query: Query): Promise<void> {
+    const asked = ++this.#asked;
+    this.#change({ query, loading: true });
+    try {
+      const page = await this.client.listSessions({ ...query, limit: PAGE });
+      if (asked !== this.#asked) return;
+      this.#learn(page.sessions);
+      this.#change({
+        sessions: page.sessions,
+        more: page.nextCursor ?? null,
+        loading: false,
+        error: null,
+      });
+    } catch (error) {
+      if (asked === this.#asked) this.#change({ loading: false, error: error as Error });
+    }
+  }
+
+  /** List more of what fits. */
+  async loadMore(): Promise<void> {
+    const { more, loading, query } = this.listing.get();
+    if (more === null || loading) return;
+    const asked = this.#asked;
+    this.#change({ loading: true });
+    try {
+      const page = await this.client.listSessions({ ...query, limit: PAGE, cursor: more });
+      if (asked !== this.#asked) return;
+      this.#learn(page.sessions);
+      const { sessions } = this.listing.get();
+      const ids = new Set(sessions.map((session) => session.sessionId));
+      const fresh = page.sessions.filter((session) => !ids.has(session.sessionId));
+      this.#change({ sessions: [...sessions, ...fresh], more: page.nextCursor ?? null });
+    } catch (error) {
+      this.#change({ error: error as Error });
+    } finally {
+      this.#change({ loading: false });
+    }
+  }
+
+  /** Something about this session changed: look again, soon. */
+  touch(sessionId: string): void {
+    this.#changed.add(sessionId);
+    this.#timer ??= setTimeout(() => void this.#lookAgain(), GATHER_MS);
+  }
+
+  /** Look at one session now. */
+  async refresh(sessionId: string): Promise<void> {
+    try {
+      const info = await this.client.getSession(sessionId);
+      const pending = info.status === "waiting" ? await this.client.getPending(sessionId) : null;
+      this.#learn([info]);
+      this.#wait(info, pending);
+      this.#list(info);
+    } catch (error) {
+      if (error instanceof DragomanError && error.status === 404) this.forget(sessionId);
+      // Anything else passes, or the stream says so.
+    }
+  }
+
+  /** The session is gone. */
+  forget(sessionId: string): void {
+    this.#change({
+      sessions: this.listing.get().sessions.filter((each) => each.sessionId !== sessionId),
+    });
+    this.known.update((before) => without(before, sessionId));
+    this.waiting.update((before) => without(before, sessionId));
+  }
+
+  async #lookAgain(): Promise<void> {
+    this.#timer = null;
+    const ids = [...this.#changed];
+    this.#changed.clear();
+    await Promise.all(ids.map((id) => this.refresh(id)));
+  }
+
+  async #findWaiting(): Promise<void> {
+    const answer = await this.client.listSessions({ status: "waiting" }).catch(() => null);
+    if (answer === null) return; // the stream says so, too, and tries again
+    const { sessions } = answer;
+    const ids = new Set([
+      ...sessions.map((session) => session.sessionId),
+      ...this.waiting.get().keys(),
+    ]);
+    await Promise.all([...ids].map((id) => this.refresh(id)));
+  }
+
+  #list(info: SessionInfo): void {
+    const { sessions, query } = this.listing.get();
+    const at = sessions.findIndex((each) => each.sessionId === info.sessionId);
+    if (at >= 0) {
+      const rest = sessions.toSpliced(at, 1);
+      this.#change({ sessions: fits(info, query) ? sessions.with(at, info) : rest });
+    } else if (fits(info, query)) {
+      const after = sessions.findIndex((each) => each.createdAt <= info.createdAt);
+      const place = after < 0 ? sessions.length : after;
+      // Older than all that are listed, while there are more: its turn comes.
+      if (after < 0 && this.listing.get().more !== null) return;
+      this.#change({ sessions: sessions.toSpliced(place, 0, info) });
+    }
+  }
+
+  #learn(sessions: readonly SessionInfo[]): void {
+    this.known.update(
+      (before) => new Map([...before, ...sessions.map((each) => [each.sessionId, each] as const)]),
+    );
+  }
+
+  #wait(session: SessionInfo, pending: Pending | null): void {
+    const asks = pending !== null && pending.permissions.length + pending.questions.length > 0;
+    this.waiting.update((before) =>
+      asks
+        ? new Map([...before, [session.sessionId, { session, pending }]])
+        : without(before, session.sessionId),
+    );
+  }
+
+  #change(change: Partial<Listing>): void {
+    this.listing.update((before) => ({ ...before, ...change }));
+  }
+}
+
+export function fits(info: SessionInfo, query: Query): boolean {
+  const text = `${info.sessionId}\n${info.title ?? ""}`.toLowerCase();
+  return (
+    (!query.q || text.includes(query.q.toLowerCase())) &&
+    (!query.agent || info.agent === query.agent) &&
+    (!query.status || info.status === query.status)
+  );
+}
+
+/** How many requests wait for a person, in all sessions. */
+export function countWaiting(waiting: ReadonlyMap<string, Waiting>): number {
+  return [...waiting.values()].reduce(
+    (sum, { pending }) => sum + pending.permissions.length + pending.questions.length,
+    0,
+  );
+}
+
+function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
+  if (!map.has(key)) return map;
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

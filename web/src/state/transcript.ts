@@ -1,0 +1,260 @@
+/** The part of one session's log that the page holds: a window that grows, moves and follows. */
+
+import type { Connection, DragomanClient, Event } from "dragoman-client";
+import { compact, emptyView, fold, type View } from "./fold";
+import { seen, whileSeen } from "./sight";
+import { Store } from "./store";
+
+/** So many events are asked for at once. */
+const PAGE = 2_000;
+/** So many lines are wanted on the screen and above it before the first picture. */
+const ENOUGH = 60;
+/** No more pages than this for one look back: most of a page may be pieces of one long text. */
+const PAGES_AT_ONCE = 8;
+/** So many events are kept, without the pieces of what is complete; the far end is let go. */
+const MOST_KEPT = 12_000;
+
+export interface Window {
+  view: View;
+  /** The events from this one on are here; 1 is the session's first. */
+  first: number;
+  /** Up to this one. */
+  last: number;
+  /** Nothing later is known. */
+  atEnd: boolean;
+  loading: "first" | "earlier" | "later" | null;
+  connection: Connection | "closed";
+  error: Error | null;
+}
+
+const NOTHING: Window = {
+  view: emptyView(),
+  first: 1,
+  last: 0,
+  atEnd: false,
+  loading: "first",
+  connection: "connecting",
+  error: null,
+};
+
+export class Transcript {
+  readonly window = new Store<Window>(NOTHING);
+  #kept: Event[] = [];
+  #compactAt = 2 * PAGE;
+  #waiting: Event[] = [];
+  #frame: number | null = null;
+  #moved: Promise<void> = Promise.resolve();
+  readonly #listeners = new Set<(event: Event) => void>();
+  readonly #stop = new AbortController();
+
+  constructor(
+    readonly client: DragomanClient,
+    readonly sessionId: string,
+  ) {}
+
+  /** Show the end of the log, and follow it until closed. */
+  async open(): Promise<void> {
+    try {
+      let end = 0;
+      await this.#move("first", async () => {
+        end = await this.#showEnd();
+      });
+      await this.#follow(end);
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#change({ error: error as Error });
+    }
+  }
+
+  close(): void {
+    this.#stop.abort();
+    if (this.#frame !== null) cancelAnimationFrame(this.#frame);
+  }
+
+  /** Hear every event that comes from now on, wherever the window is. Gives the way to stop. */
+  listen(listener: (event: Event) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Take in what is before the first event here. */
+  async earlier(): Promise<void> {
+    const { first, loading } = this.window.get();
+    if (first <= 1 || loading !== null) return;
+    await this.#move("earlier", () => this.#lookBack(this.window.get().view.order.length + ENOUGH));
+  }
+
+  /** Take in what is after the last event here, where the end was let go. */
+  async later(): Promise<void> {
+    const { atEnd, loading } = this.window.get();
+    if (atEnd || loading !== null) return;
+    await this.#move("later", async () => {
+      const { last } = this.window.get();
+      const page = await this.#page(last, PAGE);
+      this.#kept = compact([...this.#kept, ...page.events]);
+      this.#change({ last: page.events.at(-1)?.sequence ?? last, atEnd: !page.hasMore });
+      this.#letGo("early");
+      this.#refold();
+    });
+  }
+
+  /** Show the end of the log, wherever the window is. */
+  async toEnd(): Promise<void> {
+    if (this.window.get().atEnd) return;
+    await this.#move("first", async () => {
+      await this.#showEnd();
+    });
+  }
+
+  /** Make sure that an event is in the window. */
+  async show(sequence: number): Promise<void> {
+    if (this.#holds(sequence)) return;
+    await this.#move("first", async () => {
+      if (this.#holds(sequence)) return;
+      const from = Math.max(0, sequence - PAGE / 2);
+      const page = await this.#page(from, PAGE);
+      this.#kept = compact(page.events);
+      this.#change({
+        first: from + 1,
+        last: page.events.at(-1)?.sequence ?? from,
+        atEnd: !page.hasMore,
+      });
+      this.#refold();
+    });
+  }
+
+  #holds(sequence: number): boolean {
+    const { first, last } = this.window.get();
+    return sequence >= first && sequence <= last;
+  }
+
+  /** Move the window: one move after the other, and what comes meanwhile waits. */
+  #move(loading: Window["loading"], work: () => Promise<void>): Promise<void> {
+    const moved = this.#moved.then(async () => {
+      this.#change({ loading });
+      try {
+        await work();
+      } finally {
+        this.#change({ loading: null });
+        this.#drain();
+      }
+    });
+    this.#moved = moved.catch(() => {});
+    return moved;
+  }
+
+  async #showEnd(): Promise<number> {
+    const { eventCount } = await this.client.getSession(this.sessionId);
+    this.#kept = [];
+    this.#change({ first: eventCount + 1, last: eventCount, atEnd: true });
+    await this.#lookBack(ENOUGH);
+    return eventCount;
+  }
+
+  /** Read pages backwards until there are enough lines, and nothing open lacks its beginning. */
+  async #lookBack(enough: number): Promise<void> {
+    for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
+      const { first } = this.window.get();
+      if (first <= 1) break;
+      const from = Math.max(0, first - 1 - PAGE);
+      const events = await this.#range(from, first - 1);
+      this.#kept = compact([...events, ...this.#kept]);
+      this.#change({ first: from + 1 });
+      this.#refold();
+      const { view } = this.window.get();
+      if (view.order.length >= enough && view.headless.size === 0) break;
+    }
+    this.#letGo("late");
+  }
+
+  /** The events after `from` up to `to`; a page may end early where events are large. */
+  async #range(from: number, to: number): Promise<Event[]> {
+    const events: Event[] = [];
+    for (let after = from; after < to; ) {
+      const page = await this.#page(after, to - after);
+      if (page.events.length === 0) break;
+      events.push(...page.events);
+      after = page.events.at(-1)?.sequence ?? to;
+    }
+    return events;
+  }
+
+  #page(offset: number, limit: number) {
+    const signal = this.#stop.signal;
+    return this.client.getEvents(this.sessionId, { offset, limit, signal });
+  }
+
+  /** Follow the log from here to its end, as long as somebody is looking. */
+  async #follow(from: number): Promise<void> {
+    let offset = from;
+    let ended = false;
+    while (!ended && !this.#stop.signal.aborted) {
+      await seen(this.#stop.signal);
+      const signal = whileSeen(this.#stop.signal);
+      const onConnection = (connection: Connection) => this.#change({ connection });
+      const stream = this.client.streamEvents(this.sessionId, { offset, signal, onConnection });
+      offset = await this.#hear(stream, offset);
+      ended = !signal.aborted;
+    }
+    this.#change({ connection: "closed" });
+  }
+
+  /** Take in what a stream says; how far it came. */
+  async #hear(stream: AsyncIterable<Event>, from: number): Promise<number> {
+    let last = from;
+    for await (const event of stream) {
+      last = event.sequence;
+      for (const listener of this.#listeners) listener(event);
+      this.#waiting.push(event);
+      // One picture for all that came since the last one; a page that nobody sees draws none.
+      this.#frame ??= requestAnimationFrame(() => this.#drain());
+      if (this.#waiting.length >= PAGE) this.#drain();
+    }
+    return last;
+  }
+
+  /** Fold in what came meanwhile, if the window is at the end. */
+  #drain(): void {
+    this.#frame = null;
+    const { view, last, atEnd, loading } = this.window.get();
+    if (loading !== null) return;
+    if (!atEnd) {
+      this.#waiting = [];
+      return;
+    }
+    const fresh = this.#waiting.filter((event) => event.sequence > last);
+    this.#waiting = [];
+    if (fresh.length === 0) return;
+    const end = fresh.at(-1)?.sequence ?? last;
+    this.#kept.push(...fresh);
+    if (this.#kept.length < this.#compactAt) {
+      this.#change({ last: end, view: fold(view, fresh) });
+      return;
+    }
+    this.#kept = compact(this.#kept);
+    this.#compactAt = Math.min(this.#kept.length, MOST_KEPT) + 2 * PAGE;
+    this.#change({ last: end });
+    this.#letGo("early");
+    this.#refold();
+  }
+
+  #letGo(end: "early" | "late"): void {
+    const over = this.#kept.length - MOST_KEPT;
+    if (over <= 0) return;
+    if (end === "early") {
+      this.#kept = this.#kept.slice(over);
+      this.#change({ first: this.#kept[0]?.sequence ?? 1 });
+    } else {
+      this.#kept = this.#kept.slice(0, MOST_KEPT);
+      this.#change({ last: this.#kept.at(-1)?.sequence ?? 0, atEnd: false });
+      this.#refold();
+    }
+  }
+
+  #refold(): void {
+    this.#change({ view: fold(emptyView(), this.#kept) });
+  }
+
+  #change(change: Partial<Window>): void {
+    if (!this.#stop.signal.aborted) this.window.update((before) => ({ ...before, ...change }));
+  }
+}

@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Transcript, type Window } from "../src/state/transcript";
+import { Memory, until } from "./memory";
+
+const opened: Transcript[] = [];
+
+beforeEach(() => {
+  vi.stubGlobal("requestAnimationFrame", (draw: () => void) => setTimeout(draw, 0));
+  vi.stubGlobal("cancelAnimationFrame", clearTimeout);
+});
+
+afterEach(() => {
+  for (const transcript of opened.splice(0)) transcript.close();
+  vi.unstubAllGlobals();
+});
+
+test("opens at the end, with what the last lines need and no more", async () => {
+  const { transcript, memory } = await open(100_000);
+  const window = transcript.window.get();
+  expect(window).toMatchObject({ first: 98_001, last: 100_000, atEnd: true, loading: null });
+  expect(texts(window).at(-1)).toBe("line 100000");
+  expect(memory.asked).toHaveLength(3);
+});
+
+test("a session without events is there, and empty", async () => {
+  const { transcript } = await open(0);
+  expect(transcript.window.get()).toMatchObject({ first: 1, last: 0, atEnd: true, error: null });
+});
+
+test("takes in what is earlier, to the beginning", async () => {
+  const { transcript } = await open(5_000);
+  await transcript.earlier();
+  expect(transcript.window.get().first).toBe(1_001);
+  await transcript.earlier();
+  await transcript.earlier();
+  const window = transcript.window.get();
+  expect(window.first).toBe(1);
+  expect(texts(window)).toHaveLength(5_000);
+  expectWhole(window);
+});
+
+test("lets the far end go, and finds it again", async () => {
+  const { transcript } = await open(40_000);
+  for (let times = 0; times < 10; times++) await transcript.earlier();
+  const back = transcript.window.get();
+  expect(back).toMatchObject({ first: 18_001, last: 30_000, atEnd: false });
+  expect(texts(back)).toHaveLength(12_000);
+
+  await transcript.later();
+  expect(transcript.window.get()).toMatchObject({ first: 20_001, last: 32_000, atEnd: false });
+  expectWhole(transcript.window.get());
+  await transcript.toEnd();
+  expect(transcript.window.get()).toMatchObject({ last: 40_000, atEnd: true });
+});
+
+test("follows, and stays bounded", async () => {
+  const { transcript, memory } = await open(10);
+  for (let count = 0; count < 20_000; count++) memory.say();
+  await until(transcript.window, ({ last }) => last === 20_010);
+  const window = transcript.window.get();
+  expect(texts(window).length).toBeLessThanOrEqual(16_000);
+  expectWhole(window);
+});
+
+test("goes on after a cut, without a hole and without anything twice", async () => {
+  const { transcript, memory } = await open(10);
+  memory.say();
+  await until(transcript.window, ({ last }) => last === 11);
+  memory.cut();
+  await until(transcript.window, ({ connection }) => connection === "waiting");
+  memory.say();
+  await until(transcript.window, ({ last, connection }) => last === 12 && connection === "open");
+  memory.say();
+  await until(transcript.window, ({ last }) => last === 13);
+  expectWhole(transcript.window.get());
+  expect(memory.asked.at(-1)).toContain("offset=11");
+});
+
+test("shows an event far away, and takes what happens meanwhile for later", async () => {
+  const { transcript, memory } = await open(50_000);
+  await transcript.show(10_000);
+  const window = transcript.window.get();
+  expect(window).toMatchObject({ first: 9_001, last: 11_000, atEnd: false });
+  expectWhole(window);
+  memory.say();
+  await transcript.toEnd();
+  await until(transcript.window, ({ last }) => last === 50_001);
+  expectWhole(transcript.window.get());
+});
+
+test("an event that is shown before all is open comes after it", async () => {
+  const memory = new Memory(50_000);
+  const transcript = made(memory);
+  void transcript.open();
+  await transcript.show(10_000);
+  await until(transcript.window, ({ connection }) => connection === "open");
+  expect(transcript.window.get()).toMatchObject({ first: 9_001, last: 11_000, atEnd: false });
+  expect(memory.asked.find((path) => path.includes("sse"))).toContain("offset=50000");
+});
+
+test.each([
+  ["earlier", (transcript: Transcript) => transcript.earlier()],
+  ["the end", (transcript: Transcript) => transcript.toEnd()],
+  ["an event near the end", (transcript: Transcript) => transcript.show(49_500)],
+] as const)("what happens while %s is fetched is not lost", async (what, move) => {
+  const { transcript, memory } = await open(50_000);
+  if (what !== "earlier") await transcript.show(10_000);
+  let letGo = () => {};
+  memory.gate = new Promise((resolve) => {
+    letGo = resolve;
+  });
+  const moved = move(transcript);
+  await until(transcript.window, ({ loading }) => loading !== null);
+  memory.say();
+  await heard(transcript, memory);
+  letGo();
+  await moved;
+  await until(transcript.window, ({ last, atEnd }) => atEnd && last === memory.events.length);
+  expectWhole(transcript.window.get());
+});
+
+test("tells whoever listens of every event, wherever the window is", async () => {
+  const { transcript, memory } = await open(50_000);
+  await transcript.show(10);
+  const sequences: number[] = [];
+  const stop = transcript.listen((event) => sequences.push(event.sequence));
+  memory.say();
+  memory.say();
+  await vi.waitFor(() => expect(sequences).toEqual([50_001, 50_002]));
+  stop();
+  await heard(transcript, memory);
+  expect(sequences).toHaveLength(2);
+});
+
+test("a session that is not there is an error; closed, it lets go of its connection", async () => {
+  const { transcript, memory } = await open(1);
+  transcript.close();
+  await vi.waitFor(() => expect(memory.streams).toBe(0));
+
+  const broken = new Memory();
+  broken.gate = Promise.reject(new Error("no such session"));
+  const failed = made(broken);
+  await failed.open();
+  expect(failed.window.get()).toMatchObject({ error: { message: "no such session" } });
+});
+
+async function open(count: number): Promise<{ transcript: Transcript; memory: Memory }> {
+  const memory = new Memory(count);
+  const transcript = made(memory);
+  void transcript.open();
+  await until(transcript.window, ({ connection }) => connection === "open");
+  return { transcript, memory };
+}
+
+function made(memory: Memory): Transcript {
+  const transcript = new Transcript(memory.client, "s");
+  opened.push(transcript);
+  return transcript;
+}
+
+/** Wait until one more event has come through the stream. */
+async function heard(transcript: Transcript, memory: Memory): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stop = transcript.listen(() => {
+      stop();
+      resolve();
+    });
+    memory.say();
+  });
+}
+
+function texts({ view }: Window): string[] {
+  return view.order.flatMap((key) => {
+    const entry = view.entries.get(key);
+    const part = entry?.kind === "item" ? entry.item.content[0] : undefined;
+    return part?.type === "text" ? [part.text] : [];
+  });
+}
+
+/** Every line from the first to the last is there, once, in order. */
+function expectWhole(window: Window): void {
+  const shown = texts(window);
+  const wanted = Array.from({ length: window.last - window.first + 1 }, (_, index) => {
+    return `line ${window.first + index}`;
+  });
+  expect(shown).toEqual(wanted);
+}

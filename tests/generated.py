@@ -18,8 +18,10 @@ from dragoman.adapter import Adapter, Feature
 from dragoman.agents import adapters
 from dragoman.cli.main import app
 from dragoman.http.contract import openapi_document, schema_document
+from dragoman.http.metrics import METRICS
 from dragoman.http.problems import PROBLEMS, type_of
 from dragoman.http.routes import ANY, ROUTES
+from dragoman.schema import agents
 from dragoman.schema import http as schema
 from dragoman.schema.export import Media, Operation
 from dragoman.settings import Settings
@@ -191,7 +193,7 @@ def _route(operation: Operation) -> str:
     for header in operation.request_headers:
         parts.append(f"Header `{header.name}`: {header.description}\n\n")
     if isinstance(operation.body, Media):
-        parts.append(f"Body: `{operation.body.value}`\n\n")
+        parts.append(f"Body: {' or '.join(f'`{each}`' for each in operation.body.types)}\n\n")
     elif operation.body:
         parts.append(f"Body: {_link(operation.body)}\n\n")
     parts.append(f"Answer: {_answer(operation)}\n\n")
@@ -247,7 +249,8 @@ def http_structs() -> list[type[Struct]]:
 
 
 def _is_http(struct: type[Struct]) -> bool:
-    return struct.__module__ == schema.__name__ or issubclass(struct, schema.Http)
+    ours = (schema.__name__, agents.__name__)
+    return struct.__module__ in ours or issubclass(struct, schema.Http)
 
 
 def _fields(struct: type[Struct], *, query: bool = False) -> str:
@@ -278,6 +281,19 @@ def problems() -> str:
 def common_problems() -> str:
     """What any request may get."""
     return "- " + "\n- ".join(f"{p.status} {p.title}" for p in ANY) + "\n"
+
+
+def metrics() -> str:
+    """Every metric of ours."""
+    rows = (
+        [
+            f"`{each.shown}`",
+            ", ".join(f"`{label}`" for label in each.labels),
+            f"histogram: {each.help}" if each.kind == "histogram" else each.help,
+        ]
+        for each in METRICS
+    )
+    return table(["Metric", "Labels", "What it is"], rows)
 
 
 # --- Settings and commands ---
@@ -417,6 +433,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "bodies": bodies,
     "problems": problems,
     "common-problems": common_problems,
+    "metrics": metrics,
     "settings": settings,
     "commands": commands,
     "cases": cases,

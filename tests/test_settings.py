@@ -54,6 +54,22 @@ def test_the_file_can_be_named_by_a_variable_or_lie_where_it_belongs(
     assert load({}, home).port == 1004
 
 
+def test_the_file_that_was_read_is_remembered_and_names_no_other(
+    home: dict[str, str], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load({}, home).config is None
+    monkeypatch.chdir(config.parent)
+    assert load({}, home, config.name).config == str(config)
+    assert load({}, {**home, "DRAGOMAN_CONFIG": str(config)}).config == str(config)
+    usual = default_config(home)
+    usual.parent.mkdir(parents=True)
+    usual.write_text('config = "/elsewhere"\n')
+    with pytest.raises(StartRefused, match="cannot name another one"):
+        load({}, home)
+    usual.write_text("")
+    assert load({}, home).config == str(usual)
+
+
 def test_an_empty_repeatable_flag_does_not_hide_what_is_below(
     home: dict[str, str], config: Path
 ) -> None:
@@ -165,3 +181,16 @@ def test_agents_inherit_the_daemons_environment(monkeypatch: pytest.MonkeyPatch)
     inherited = child_environ()
     assert inherited["ORDINARY"] == "1"
     assert "DRAGOMAN_TOKEN" not in inherited
+
+
+@pytest.mark.parametrize("size", ["1", "1000000", str(10 * 1024 * 1024 - 1)])
+def test_a_store_that_could_hold_nothing_is_refused(home: dict[str, str], size: str) -> None:
+    with pytest.raises(StartRefused, match="max_store_bytes") as caught:
+        load({}, {**home, "DRAGOMAN_MAX_STORE_BYTES": size})
+    assert "10485760" in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 10 * 1024 * 1024])
+def test_a_store_may_have_no_limit_or_one_with_room(home: dict[str, str], size: int) -> None:
+    settings = load({}, {**home, "DRAGOMAN_MAX_STORE_BYTES": str(size)})
+    assert settings.max_store_bytes == size

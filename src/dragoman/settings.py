@@ -16,6 +16,8 @@ from dragoman.errors import StartRefused
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+LEAST_STORE_BYTES = 10 * 1024 * 1024
+"""A smaller database would lose sessions that have hardly begun."""
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,6 +36,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The port to listen on; 0 takes a free one."""
     data_dir: str = ""
     """Where everything is kept; `$XDG_DATA_HOME/dragoman` by default."""
+    config: str | None = None
+    """The settings file; `$XDG_CONFIG_HOME/dragoman/config.toml` by default, if it is there. A file
+    cannot name another one."""
     agents_dir: str = ""
     """Where agents are installed; `agents` in the data folder by default."""
     token: str | None = None
@@ -109,11 +114,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """So many turns may run at once; 0: any number."""
     max_queued: Annotated[int, Meta(ge=0)] = 1000
     """So many messages may wait in one session; 0: any number."""
+    max_queued_bytes: Annotated[int, Meta(ge=0)] = 16 * 1024 * 1024
+    """So large may all messages be that wait in one session; 0: any size. One alone may always
+    wait."""
     retain_days: Annotated[float, Meta(ge=0)] = 0.0
     """A session in which nothing has happened for so many days is deleted; 0: it stays."""
     max_store_bytes: Annotated[int, Meta(ge=0)] = 0
-    """A database that grows larger loses sessions in which nothing happens, ended ones first; 0:
-    it may grow."""
+    """A database that grows larger loses sessions in which nothing happens, ended ones first; 10
+    MiB (10485760) or more. 0: it may grow."""
     agents: dict[str, AgentSettings] = {}
     """One table for each agent, `[agents.<id>]`."""
 
@@ -143,6 +151,11 @@ def load(
         raise StartRefused(
             f"--no-token is refused on {settings.host}: anyone who reaches this port could run "
             "code as you; drop --no-token, or bind to 127.0.0.1"
+        )
+    if 0 < settings.max_store_bytes < LEAST_STORE_BYTES:
+        raise StartRefused(
+            f"max_store_bytes is {settings.max_store_bytes}, and so small a store would lose its "
+            f"sessions at once; set {LEAST_STORE_BYTES} or more, or 0 for no limit"
         )
     if settings.open_metrics and settings.host not in LOOPBACK:
         raise StartRefused(
@@ -185,11 +198,14 @@ def _from_file(config: str | None, environ: Mapping[str, str]) -> dict[str, Any]
     if not config and not path.exists():
         return {}
     try:
-        return tomllib.loads(path.read_text())
+        found = tomllib.loads(path.read_text())
     except OSError as error:
         raise StartRefused(f"cannot read the settings file {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StartRefused(f"{path} is not valid TOML: {error}") from None
+    if "config" in found:
+        raise StartRefused(f"the settings file {path} cannot name another one; remove `config`")
+    return {**found, "config": str(path.absolute())}
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:

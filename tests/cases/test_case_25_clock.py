@@ -32,6 +32,8 @@ WALL_CLOCK = {
     "cli/backup.py": "names a file by the time",
     "store/backup.py": "names a folder by the time",
     "http/tokens.py": "writes down when a token ends, for the next boot",
+    "http/tickets.py": "writes down when a cookie ends, for the next start",
+    "runtime/files/leftovers.py": "compares it with when files were made",
     "cli/token.py": "says how long ago something was",
 }
 WALL_CALLS = {"time", "time_ns", "strftime", "gmtime", "localtime", "now", "utcnow", "today"}

@@ -8,8 +8,9 @@ import msgspec
 
 from dragoman.schema.events import Context, ItemCompleted, SessionUpdated
 from dragoman.schema.items import Item, Json, Status
-from tests.cli.conftest import Terminal
+from tests.cli.conftest import Beside, Terminal
 from tests.client.canned import Answer, Canned, delta, ended, event, frame, stream
+from tests.daemon import Daemon
 
 EVENTS = "/v1/sessions/s1/events"
 
@@ -75,3 +76,27 @@ def test_an_event_type_of_tomorrow_is_shown(daemon: Canned, terminal: Terminal) 
     daemon.on("GET", EVENTS, Answer(body={"events": [later], "hasMore": False}))
     assert '{"path":"/x"}' in terminal.run("events", "s1").stdout
     assert json.loads(terminal.run("events", "s1", "--json").stdout) == later
+
+
+def first_lines(beside: Beside, count: int, *options: str) -> list[str]:
+    """The first lines that all sessions' events are shown as."""
+    with beside.open("events", *options) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(count)]
+        process.kill()
+    return lines
+
+
+def test_all_sessions_events_are_shown_with_the_cursor_to_go_on_from(
+    beside: Beside, real: Daemon
+) -> None:
+    real.create("one")
+    real.create("two")
+    shown = [json.loads(each) for each in first_lines(beside, 2, "--after", "0", "--json")]
+    assert [each["event"]["session_id"] for each in shown] == ["one", "two"]
+    assert [each["event"] for each in shown] == [*real.events("one"), *real.events("two")]
+    cursor = shown[0]["cursor"]
+    (line,) = first_lines(beside, 1, "--after", str(cursor), "--json")
+    assert json.loads(line) == shown[1]
+    (line,) = first_lines(beside, 1, "--after", str(cursor))
+    assert line.split()[:3] == [str(shown[1]["cursor"]), "two", "1"]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,16 @@ def test_a_daemon_without_the_right_token_names_the_variables(
     assert f"the daemon at {daemon.url} {why}" in told
     assert "DRAGOMAN_TOKEN_FILE" in told
     assert "Authorization" not in told
+
+
+def test_a_refusal_names_the_field_that_is_wrong(daemon: Canned, terminal: Terminal) -> None:
+    wrong: dict[str, Any] = {"detail": "it must not begin with -", "details": {"field": "model"}}
+    daemon.problem("GET", "/v1/sessions", 400, "Invalid Request", **wrong)
+    told = terminal.run("ls", code=4).stderr
+    assert told == "dragoman: model: it must not begin with -\n"
+    right = {"detail": "directory must be an absolute path", "details": {"field": "directory"}}
+    daemon.problem("GET", "/v1/sessions", 400, "Invalid Request", **right)
+    assert terminal.run("ls", code=4).stderr == "dragoman: directory must be an absolute path\n"
 
 
 def test_failed_in_the_daemon_is_5(daemon: Canned, terminal: Terminal) -> None:

@@ -72,6 +72,26 @@ def test_ones_own_message_is_not_repeated(daemon: Canned, terminal: Terminal) ->
     assert "answer" in shown
 
 
+@pytest.mark.parametrize(
+    ("words", "stdin"), [([""], None), (["  ", ""], None), (["-"], ""), (["-"], "\n")]
+)
+def test_a_message_that_says_nothing_is_wrong_usage_and_makes_no_session(
+    daemon: Canned, terminal: Terminal, words: list[str], stdin: str | None
+) -> None:
+    done = terminal.run("send", "s1", *words, "--agent", "mock", stdin=stdin, code=2)
+    assert "needs words" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not daemon.seen
+
+
+def test_what_is_attached_needs_no_words(daemon: Canned, terminal: Terminal) -> None:
+    file = terminal.home / "notes.txt"
+    file.write_text("notes")
+    says(daemon, *turn("seen"))
+    terminal.run("send", "s1", "", "--attach", str(file))
+    assert daemon.seen[0].json() == {"message": "", "attachments": [{"path": str(file)}]}
+
+
 def test_tools_are_one_line_each(daemon: Canned, terminal: Terminal) -> None:
     call = ToolCall(name="Bash", arguments='{"command":\n"ls"}', call_id="c1")
     result = ToolResult(call_id="c1", output="one\ntwo")

@@ -30,7 +30,7 @@ def test_events_without_a_session_are_those_of_all(beside: Beside, real: Daemon)
         real.create("all-2")
         while "all-2" not in (line := follower.stdout.readline()):
             assert line
-        assert line.split()[1] == "1"
+        assert line.split()[1:3] == ["all-2", "1"]
         follower.terminate()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from dragoman.cli.spans import ago, seconds
 from tests.cases.wire import login
 from tests.cli.conftest import Beside
-from tests.daemon import Daemon
+from tests.daemon import Daemon, running
 
 
 def test_a_token_is_shown_once_and_works(beside: Beside, real: Daemon) -> None:
@@ -81,3 +82,30 @@ def test_spans_are_as_people_write_them() -> None:
     ]  # fmt: skip
     times = (5_000, 180_000, 7_200_000, 172_800_000)
     assert [ago(0, now_ms) for now_ms in times] == ["5s", "3m", "2h", "2d"]
+
+
+def test_the_token_is_found_in_the_file_that_the_daemon_was_told(tmp_path: Path) -> None:
+    file = tmp_path / "its-token"
+    file.write_text("tok3n\n")
+    with running(tmp_path / "data", "--token-file", str(file)) as daemon:
+        assert "no sessions" in Beside(tmp_path, daemon).run("ls").stdout
+        assert "tok3n" not in (daemon.data_dir / "daemon.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "env"), [(("--token", "tok3n"), {}), ((), {"DRAGOMAN_TOKEN": "tok3n"})]
+)
+def test_where_the_daemon_was_given_its_token_a_person_is_told_to_give_it_too(
+    tmp_path: Path, flags: tuple[str, ...], env: dict[str, str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "token").write_text("an-older-one")
+    with running(tmp_path / "data", *flags, env=env) as daemon:
+        beside = Beside(tmp_path, daemon)
+        told = beside.run("ls", code=4).stderr
+        assert "wants a token" in told
+        assert "set DRAGOMAN_TOKEN" in told
+        assert "--token or DRAGOMAN_TOKEN" in told
+        assert "tok3n" not in (daemon.data_dir / "daemon.json").read_text()
+        beside.environ["DRAGOMAN_TOKEN"] = "tok3n"
+        beside.run("ls")

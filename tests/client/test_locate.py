@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,57 @@ def test_the_folders_token_is_not_handed_to_another_machine(folder: Path) -> Non
 def test_the_folders_token_goes_to_the_folders_daemon_wherever_it_listens(folder: Path) -> None:
     (folder / "daemon.json").write_text('{"url": "http://10.0.0.5:2468", "pid": 1}')
     assert locate({}, data_dir=folder) == Address(url="http://10.0.0.5:2468", token="kept")
+
+
+SPELLINGS = [f"http://{host}:7777" for host in ("localhost", "LocalHost", "127.0.0.1", "[::1]")]
+
+
+@pytest.mark.parametrize("url", SPELLINGS)
+@pytest.mark.parametrize("running", SPELLINGS)
+def test_the_folders_token_goes_to_its_daemon_however_it_is_spelled(
+    folder: Path, url: str, running: str
+) -> None:
+    (folder / "daemon.json").write_text(json.dumps({"url": running, "pid": 1}))
+    assert locate({}, url=f"{url}/", data_dir=folder) == Address(url=url, token="kept")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:7778", "http://localhost", "http://127.0.0.2:7777", "https://localhost:7777",
+     "http://127.0.0.1:2468"],
+)  # fmt: skip
+def test_the_folders_token_is_not_handed_to_whoever_else_listens_here(
+    folder: Path, url: str
+) -> None:
+    assert locate({}, url=url, data_dir=folder).token is None
+    assert locate({"DRAGOMAN_URL": url}, data_dir=folder).token is None
+
+
+def test_where_no_daemon_runs_the_folders_token_goes_to_the_default_address_only(
+    folder: Path,
+) -> None:
+    (folder / "daemon.json").unlink()
+    assert locate({}, url="http://localhost:2468", data_dir=folder).token == "kept"
+    assert locate({}, url="http://localhost:7777", data_dir=folder).token is None
+
+
+def test_the_running_daemon_says_which_file_holds_its_token(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    other.write_text("its-own\n")
+    told = {"url": RUNNING, "pid": 1, "tokenFile": str(other)}
+    (folder / "daemon.json").write_text(json.dumps(told))
+    assert locate({}, data_dir=folder).token == "its-own"
+    assert locate({"DRAGOMAN_TOKEN": "variable"}, data_dir=folder).token == "variable"
+    assert locate({}, url="http://localhost:1", data_dir=folder).token is None
+
+
+def test_a_daemon_that_was_given_its_token_is_not_shown_the_folders(folder: Path) -> None:
+    told = {"url": RUNNING, "pid": 1, "tokenGiven": True}
+    (folder / "daemon.json").write_text(json.dumps(told))
+    assert locate({}, data_dir=folder) == Address(url=RUNNING, token_given=True)
+    found = locate({}, token="given", data_dir=folder)
+    assert found == Address(url=RUNNING, token="given", token_given=True)
+    assert not locate({}, url="http://localhost:1", data_dir=folder).token_given
 
 
 def test_a_named_token_file_must_be_there(tmp_path: Path) -> None:

@@ -54,6 +54,13 @@ def test_create_with_an_id_keeps_it(daemon: Canned, client: Client) -> None:
     assert client.create(CreateSession(agent="mock"), "mine").session_id == "mine"
 
 
+def test_what_a_create_says_is_wrong_is_kept(daemon: Canned, client: Client) -> None:
+    told = {"sessionId": "mine", "healthy": False, "error": "it coughs"}
+    daemon.on("POST", "/v1/sessions/mine", Answer(200, told))
+    created = client.create(CreateSession(agent="mock"), "mine")
+    assert (created.healthy, created.error) == (False, "it coughs")
+
+
 def test_get_and_patch_return_the_session(daemon: Canned, client: Client) -> None:
     daemon.on("GET", "/v1/sessions/s1", Answer(body=session_info(title="old")))
     daemon.on("PATCH", "/v1/sessions/s1", Answer(body=session_info(title="new")))
@@ -73,6 +80,17 @@ def test_send_returns_the_message_id_and_shows_the_key(daemon: Canned, client: C
         "message": "hi",
         "attachments": [{"path": "/tmp/a.png", "mime": "image/png"}],
     }
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_message_that_says_nothing_is_refused_before_it_is_sent(
+    daemon: Canned, client: Client, text: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="needs words"):
+        client.send("s1", text)
+    with pytest.raises(InvalidRequest, match="needs words"):
+        list(client.stream_turn("s1", text))
+    assert not daemon.seen
 
 
 def test_an_accepted_message_without_an_id_is_a_bad_answer(daemon: Canned, client: Client) -> None:

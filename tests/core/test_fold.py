@@ -77,6 +77,13 @@ def test_an_update_changes_what_it_names_and_nothing_else() -> None:
     assert (state.model, state.permission_mode) == ("m1", "bypass")
 
 
+def test_an_empty_title_is_none() -> None:
+    state = fold(SessionUpdated(title="T"), SessionUpdated(title=""))
+    assert state.title is None
+    assert state.news(SessionUpdated(title="")) is None
+    assert state.news(SessionUpdated(title="T")) == SessionUpdated(title="T")
+
+
 def test_a_permission_mode_that_is_not_ours_changes_nothing() -> None:
     assert fold(SessionUpdated(permission_mode="dontAsk")).permission_mode == "default"
 

@@ -227,6 +227,23 @@ def test_head_answers_as_get_does_without_a_body(daemon: Daemon) -> None:
     assert daemon.request("HEAD", "/sessions/none/events/sse").status == 404
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/sessions?limit=1&limit=2", "limit"),
+        ("/sessions?agent=mock&agent=mock", "agent"),
+        ("/events/sse?cursor=0&cursor=1", "cursor"),
+        ("/sessions/any/events?include_raw=true&includeRaw=false", "includeRaw"),
+        ("/fs/stat?path=a&path=b", "path"),
+    ],
+)
+def test_a_parameter_that_is_given_twice_is_400(daemon: Daemon, path: str, field: str) -> None:
+    reply = daemon.request("GET", path)
+    found = problem(reply, 400, "Invalid Request")
+    assert found["details"] == {"field": field}
+    assert f"{field} is given twice" in found["detail"]
+
+
 def test_every_route_of_a_session_knows_that_there_is_none(daemon: Daemon) -> None:
     for method, path, body in (
         ("GET", "", None),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from dragoman.http.routes import ROUTES
 from tests.daemon import Daemon, running
 from tests.http.test_exact_answers import problem, raw
 
@@ -18,13 +20,26 @@ WRONG_BODIES: tuple[tuple[str, object, str, str], ...] = (
     ("/sessions/w", {"agent": None}, "agent", "str"),
     ("/sessions/w", [], "body", "object"),
     ("/sessions/w", {"agent": "mock", "permissionMode": "yolo"}, "permissionMode", "acceptEdits"),
-    ("/sessions/w", {"agent": "mock", "env": {"A=B": "x"}}, "env", "matching"),
-    ("/sessions/w", {"agent": "mock", "env": {"A\n": "x"}}, "env", "matching"),
-    ("/sessions/w", {"agent": "mock", "env": {"A": 1}}, "env[...]", "str"),
-    ("/sessions/w", {"agent": "mock", "model": "a\0b"}, "model", "matching"),
-    ("/sessions/w", {"agent": "mock", "mcp": {"m": {"type": "ftp"}}}, "mcp[...].type", "stdio"),
-    ("/sessions/w", {"agent": "mock", "mcp": {"m": {"type": "local"}}}, "mcp[...]", "command"),
-    ("/sessions/w", {"agent": "mock", "mcp": {"m": {"type": "http"}}}, "mcp[...]", "url"),
+    ("/sessions/w", {"agent": "mock", "env": {"A=B": "x"}}, "env.A=B", "letters, digits and _"),
+    ("/sessions/w", {"agent": "mock", "env": {"A\n": "x"}}, "env.A\n", "letters, digits and _"),
+    ("/sessions/w", {"agent": "mock", "env": {"A": 1}}, "env.A", "str"),
+    ("/sessions/w", {"agent": "mock", "env": {"A": "1", "B": "\0"}}, "env.B", "NUL"),
+    ("/sessions/w", {"agent": "mock", "model": "a\0b"}, "model", "control characters"),
+    ("/sessions/w", {"agent": "mock", "model": "-x"}, "model", "not begin with -"),
+    ("/sessions/w", {"agent": "mock", "mcp": {"m": {"type": "ftp"}}}, "mcp.m.type", "stdio"),
+    ("/sessions/w", {"agent": "mock", "mcp": {"m": {"type": "local"}}}, "mcp.m", "command"),
+    ("/sessions/w", {"agent": "mock", "mcp": {"m": {"type": "http"}}}, "mcp.m", "url"),
+    (
+        "/sessions/w",
+        {"agent": "mock", "mcp": {
+            **{f"good{n}": {"type": "local", "command": "x"} for n in range(9)},
+            "bad": {"type": "local", "command": "x", "env": {"A": "1", "B": 2}},
+            **{f"more{n}": {"type": "local", "command": "x"} for n in range(9)},
+        }},
+        "mcp.bad.env.B",
+        "str",
+    ),
+    ("/tokens", {"name": "a b/c", "scopes": ["read"]}, "name", "letters, digits and . _ -"),
     (
         "/sessions/w",
         {"agent": "mock", "skills": {"sources": [{"type": "svn", "source": "x"}]}},
@@ -51,6 +66,27 @@ def test_a_wrong_field_is_named_with_what_would_be_right(
     assert document["details"]["field"] == field
     assert right in document["detail"]
     assert document["instance"] == f"/v1{path}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"agent":"mock","mcp":{"m":{"type":"ftp"},"m":{"type":"http","url":"u"}}}',
+        b'{"agent":"mock","mcp":{"m":{"type":"ftp"}}',
+        b'{"agent":"mock","mcp":{' + b",".join(b'"%d":{}' % n for n in range(2000)) + b"}}",
+    ],
+)
+def test_where_no_key_can_be_named_the_field_around_it_is(daemon: Daemon, body: bytes) -> None:
+    reply = raw(daemon, "POST", "/sessions/w", body, "application/json")
+    assert problem(reply, 400, "Invalid Request")["details"]["field"] == "mcp"
+
+
+def test_no_pattern_is_shown_to_people() -> None:
+    for route in ROUTES:
+        for struct in (route.operation.body, route.operation.query):
+            if isinstance(struct, type):
+                schema = json.dumps(msgspec.json.schema(struct))
+                assert schema.count('"pattern"') == schema.count('"description": "it ')
 
 
 MALFORMED = (b"", b"{", b"{'agent':'mock'}", b'{"agent":"mock"} x', b"\xff", b"[" * 100_000,

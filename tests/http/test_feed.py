@@ -119,6 +119,29 @@ def test_filters_choose_by_session_type_and_agent(daemon: Daemon) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "session_id=join-1&session_id=join-2&type=session.started&type=session.ended",
+        "sessionId=join-1&session_id=join-2&type=session.started,session.ended&agent=mock",
+        "session_id=join-1,join-2&type=session.started,session.ended&agent=mock&agent=claude",
+        "session_id=join-1,join-2&type=session.started,session.ended&agent=claude,mock",
+    ],
+)
+def test_a_filter_that_is_given_again_chooses_more(daemon: Daemon, query: str) -> None:
+    for name in ("join-1", "join-2", "join-3"):
+        if daemon.request("GET", f"/sessions/{name}").status == 404:
+            daemon.create(name)
+            daemon.turn(name, "hello")
+            daemon.request("POST", f"/sessions/{name}/terminate")
+    found = events_until(daemon, ("join-2", "session.ended"), f"?cursor=0&{query}")
+    assert [(event["session_id"], event["type"]) for _, event in found] == [
+        (name, type)
+        for name in ("join-1", "join-2")
+        for type in ("session.started", "session.ended")
+    ]
+
+
 def test_filters_choose_live_too(daemon: Daemon) -> None:
     daemon.create("live")
     with daemon.stream(f"{ALL}?type=turn.ended&session_id=live") as stream:

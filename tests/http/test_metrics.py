@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from dragoman.http.metrics import METRICS
+from tests.choir import ChoirDaemon
 from tests.daemon import Daemon, running
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -79,6 +81,40 @@ def test_what_happened_is_counted(data_dir: Path) -> None:
         requests = "http_requests_total"
         assert value(found, requests, method="POST", route=route, status="200") == 3
         assert value(found, requests, method="GET", route=route, status="404") == 1
+
+
+def test_processes_are_counted_as_they_start_and_exit(tmp_path: Path) -> None:
+    choir = ChoirDaemon(tmp_path / "data", env={"CHOIR_HOME": str(tmp_path)})
+    choir.start()
+    try:
+        for name in ("one", "two"):
+            choir.create(name)
+            choir.turn(name, "hello")
+        for name in ("three", "four"):
+            choir.create(name, agent="choir")
+            choir.turn(name, "pid")
+        choir.request("POST", "/sessions/one/terminate")
+        found = metrics(choir)
+        counts = {
+            agent: tuple(
+                value(found, f"process_{what}_total", agent=agent) for what in ("starts", "exits")
+            )
+            for agent in ("mock", "choir", "claude")
+        }
+        assert counts == {"mock": (2, 1), "choir": (1, 0), "claude": (0, 0)}
+    finally:
+        choir.stop()
+
+
+def test_every_metric_is_one_that_is_known_and_each_of_these_is_told(daemon: Daemon) -> None:
+    text = scrape(daemon, **daemon.headers())[2]
+    told = {
+        (family.name, family.type, family.documentation)
+        for family in text_string_to_metric_families(text)
+        if family.name.startswith("dragoman_")
+    }
+    assert told == {(f"dragoman_{each.name}", each.kind, each.help) for each in METRICS}
+    assert {each.shown for each in METRICS} >= {"dragoman_events_total", "dragoman_sessions"}
 
 
 def test_what_is_refused_for_a_limit_is_counted_by_that_limit(data_dir: Path) -> None:

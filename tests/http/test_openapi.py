@@ -77,7 +77,7 @@ KNOWN: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...], int, tuple[
                       "models[].defaultVariant"),
     ),
     ("get", "/v1/sessions"): ((), (), 200, tuple(f"sessions[].{name}" for name in SESSION)),
-    ("post", S): ((), CREATE, 200, ("healthy", "nativeSessionId")),
+    ("post", S): ((), CREATE, 200, ("healthy", "error", "nativeSessionId")),
     ("post", f"{S}/messages"): ((), MESSAGE, 204, ()),
     ("post", f"{S}/messages/stream"): (("include_raw",), MESSAGE, 200, ()),
     ("get", f"{S}/events"): (

@@ -134,6 +134,17 @@ def test_a_session_can_be_renamed_and_says_so(daemon: Daemon) -> None:
     assert daemon.get("/sessions/renamed")["title"] == "After"
 
 
+def test_an_empty_title_is_none(daemon: Daemon) -> None:
+    daemon.create("named", title="Before")
+    assert daemon.request("PATCH", "/sessions/named", {"title": None}).json["title"] == "Before"
+    reply = daemon.request("PATCH", "/sessions/named", {"title": ""})
+    assert (reply.status, reply.json.get("title", "none")) == (200, "none")
+    assert daemon.events("named")[-1]["data"] == {"title": ""}
+    assert "title" not in daemon.get("/sessions/named")
+    daemon.create("nameless", title="")
+    assert "title" not in daemon.get("/sessions/nameless")
+
+
 def test_model_and_modes_can_be_changed_before_and_after_the_agent_runs(daemon: Daemon) -> None:
     daemon.create("changed")
     change = {"model": "mock-large", "permissionMode": "bypass", "agentMode": "plan"}
@@ -325,3 +336,29 @@ def test_a_conversation_goes_on_in_one_session_only(daemon: Daemon) -> None:
     assert daemon.request("POST", "/sessions/holder/terminate").status == 204
     again = {"agent": "mock", "resume": {"sessionId": "holder"}}
     assert daemon.request("POST", "/sessions", again).status == 201
+
+
+def test_secrets_of_mcp_servers_are_not_shown(daemon: Daemon) -> None:
+    servers = {
+        "far": {
+            "type": "remote",
+            "url": "https://me:secret@far.example/mcp?x=1",
+            "headers": {"Authorization": "Bearer secret"},
+            "oauth": {"clientId": "us", "clientSecret": "secret"},
+        },
+        "near": {"type": "local", "command": ["x"], "env": {"KEY": "secret"}},
+    }
+    answer = daemon.request("POST", "/sessions/masked", {"agent": "mock", "mcp": servers})
+    assert answer.status == 200, answer.body
+    shown = daemon.request("GET", "/sessions/masked")
+    assert b"secret" not in shown.body
+    assert shown.json["mcp"] == {
+        "far": {
+            "type": "remote",
+            "url": "https://***@far.example/mcp?x=1",
+            "headers": {"Authorization": "***"},
+            "oauth": {"clientId": "us", "clientSecret": "***"},
+        },
+        "near": {"type": "local", "command": ["x"], "env": {"KEY": "***"}},
+    }
+    assert b"secret" not in daemon.request("GET", "/sessions").body

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import stat
+from pathlib import Path
+
 import pytest
 
 from dragoman.http.guard import Caller, Guard
@@ -41,7 +45,7 @@ def test_a_cookie_is_no_token_and_a_token_no_cookie() -> None:
 
 def test_a_cookie_that_is_not_used_is_forgotten() -> None:
     now = 0.0
-    logins = Logins(lambda: now)
+    logins = Logins(clock=lambda: now)
     cookie = logins.redeem(logins.ticket(b"t"))
     assert cookie is not None
     for _ in range(3):
@@ -64,6 +68,54 @@ def test_there_are_only_so_many_and_the_oldest_goes() -> None:
         assert logins.redeem(logins.ticket(b"t")) is not None
     assert logins.find(digest_of(second.encode())) is None
     assert logins.find(digest_of(first.encode())) is not None
+
+
+def test_nobody_pushes_out_who_holds_another_token() -> None:
+    logins = Logins()
+    waits, signed_in = logins.ticket(b"owner"), logins.redeem(logins.ticket(b"owner"))
+    assert signed_in is not None
+    for _ in range(MAX_LOGINS + MAX_TICKETS + 1):
+        logins.redeem(logins.ticket(b"other"))
+        logins.ticket(b"other")
+    assert logins.find(digest_of(signed_in.encode())) == b"owner"
+    assert logins.redeem(waits) is not None
+
+
+def test_a_cookie_outlives_the_daemon(tmp_path: Path) -> None:
+    path = tmp_path / "logins.json"
+    logins = Logins(path)
+    kept, ended = (logins.redeem(logins.ticket(b"t")) for _ in range(2))
+    assert kept is not None
+    assert ended is not None
+    logins.end(digest_of(ended.encode()))
+    asyncio.run(logins.keep())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert kept not in path.read_text()
+
+    again = Logins(path)
+    assert again.find(digest_of(kept.encode())) == b"t"
+    assert again.find(digest_of(ended.encode())) is None
+
+
+def test_a_kept_cookie_ends_by_the_clock_on_the_wall(tmp_path: Path) -> None:
+    path = tmp_path / "logins.json"
+    logins = Logins(path, wall=lambda: 1000.0)
+    cookie = logins.redeem(logins.ticket(b"t"))
+    assert cookie is not None
+    asyncio.run(logins.keep())
+    login = digest_of(cookie.encode())
+    assert Logins(path, wall=lambda: 1000.0 + LOGIN_S - 1).find(login) == b"t"
+    assert Logins(path, wall=lambda: 1000.0 + LOGIN_S).find(login) is None
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[{", b"\xff", b'[{"cookie":"?","token":"","ends_at":1}]']
+)
+def test_a_damaged_list_of_cookies_locks_nobody_out(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "logins.json"
+    path.write_bytes(content)
+    logins = Logins(path)
+    assert logins.redeem(logins.ticket(b"t")) is not None
 
 
 def test_without_a_token_there_is_no_ticket() -> None:
@@ -127,30 +179,6 @@ def test_a_link_from_anywhere_leads_to_the_page_and_to_nothing_else(daemon: Daem
     assert raw(daemon, "/ui/", host(daemon), *VISIT, method="POST").status in (403, 405)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [("", "html"), ("index.html", "html"), ("page.js", "java"), ("page.css", "css")],
-)
-def test_the_page_is_served_without_a_token(daemon: Daemon, name: str, kind: str) -> None:
-    answer = raw(daemon, f"/ui/{name}", host(daemon))
-    assert answer.status == 200
-    assert kind in (answer.header("content-type") or "")
-    assert answer.header("x-content-type-options") == "nosniff"
-    assert "frame-ancestors 'none'" in (answer.header("content-security-policy") or "")
-
-
-def test_the_page_has_no_other_files(daemon: Daemon) -> None:
-    for name in ("nothing", "../door.py", "%2e%2e/door.py", "..%2fdoor.py"):
-        answer = raw(daemon, f"/ui/{name}", host(daemon))
-        assert answer.status in (400, 404)
-        assert answer.problem
-
-
-def test_the_page_is_found_without_its_slash(daemon: Daemon) -> None:
-    answer = raw(daemon, "/ui?ticket=x", host(daemon))
-    assert (answer.status, answer.header("location")) == (307, "ui/?ticket=x")
-
-
 def test_a_ticket_has_the_rights_of_its_token(daemon: Daemon) -> None:
     wanted = {"name": "looker", "scopes": ["read"]}
     token = daemon.request("POST", "/tokens", wanted).json["token"]
@@ -162,6 +190,13 @@ def test_a_ticket_has_the_rights_of_its_token(daemon: Daemon) -> None:
     assert (refused.status, refused.problem["details"]) == (403, {"scope": "write"})
     assert daemon.request("DELETE", "/tokens/looker").status == 204
     assert raw(daemon, "/v1/sessions", host(daemon), cookie).status == 401
+
+
+def test_a_page_stays_signed_in_when_the_daemon_is_killed(daemon: Daemon) -> None:
+    cookie = f"Cookie: {log_in(daemon)}"
+    daemon.kill()
+    daemon.start()
+    assert raw(daemon, "/v1/sessions", host(daemon), cookie).status == 200
 
 
 def test_a_form_gets_no_cookie(daemon: Daemon) -> None:

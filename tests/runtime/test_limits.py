@@ -153,6 +153,28 @@ def test_a_message_beyond_those_that_may_wait_is_refused_until_one_has_left(
         assert [each["messageId"] for each in waiting] == [second, third]
 
 
+def test_bytes_beyond_those_that_may_wait_are_refused_until_some_have_left(
+    data_dir: Path,
+) -> None:
+    with running(data_dir, env={"DRAGOMAN_MAX_QUEUED_BYTES": "1000"}) as daemon:
+        hang(daemon, "s")
+        large = daemon.send("s", "é" * 2000)  # alone it may wait, or nobody could ever send it
+        assert_refused(post(daemon, "s", "echo hi"), "max_queued_bytes", 1000)
+        assert daemon.request("DELETE", f"/sessions/s/pending/{large}").status == 204
+        first = daemon.send("s", "é" * 300, "k")
+        assert_refused(post(daemon, "s", "é" * 300), "max_queued_bytes", 1000)
+        assert post(daemon, "s", "é" * 300, "k").headers["dragoman-message-id"] == first
+        assert post(daemon, "s", "x" * 300).status == 204
+
+
+def test_of_many_bytes_at_once_so_many_are_accepted_as_may_wait(data_dir: Path) -> None:
+    with running(data_dir, env={"DRAGOMAN_MAX_QUEUED_BYTES": "1000"}) as daemon:
+        hang(daemon, "s")
+        with ThreadPoolExecutor(30) as pool:
+            replies = list(pool.map(lambda n: post(daemon, "s", "x" * 200), range(30)))
+        assert Counter(each.status for each in replies) == {204: 5, 429: 25}
+
+
 def test_of_many_messages_at_once_so_many_are_accepted_as_may_wait(data_dir: Path) -> None:
     with running(data_dir, env={"DRAGOMAN_MAX_QUEUED": "5"}) as daemon:
         hang(daemon, "s")

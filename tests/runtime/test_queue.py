@@ -36,6 +36,28 @@ def test_messages_behind_one_that_could_not_be_sent_are_not_forgotten(
     assert outcomes == ["interrupted", *["completed"] * 3, *["failed"] * 4]
 
 
+def test_the_queue_shows_the_beginning_of_a_long_message_and_pending_all_of_it(
+    data_dir: Path,
+) -> None:
+    with running(data_dir) as daemon:
+        daemon.create("s")
+        daemon.send("s", "hang")
+        daemon.wait_for("s", "session.updated")
+        texts = ["x" * 200, "é" * 201]
+        for text in texts:
+            daemon.send("s", text)
+        with daemon.stream("/sessions/s/events/sse") as stream:
+            shown = next(
+                event["data"]["messages"]
+                for event in stream
+                if event["type"] == "queue.updated" and len(event["data"]["messages"]) == 2
+            )
+        assert [each["message"] for each in shown] == ["x" * 200, "é" * 200]
+        assert [each.get("truncated") for each in shown] == [None, True]
+        waiting = daemon.get("/sessions/s/pending")["messages"]
+        assert [each["message"] for each in waiting] == texts
+
+
 def test_a_stop_leaves_the_queue_for_the_next_start(data_dir: Path) -> None:
     daemon = Daemon(data_dir)
     daemon.start()

@@ -78,3 +78,21 @@ def test_where_something_is_open_or_waits_nothing_is_old(data_dir: Path) -> None
         works.send("echo later")
         with closing(sqlite3.connect(data_dir / "dragoman.db")) as db:
             assert space.quiet(db, 1 << 62, 10) == [quiet.id]
+
+
+def test_who_came_back_to_a_session_keeps_it(data_dir: Path) -> None:
+    with running(data_dir) as daemon:
+        quiet, asks, spoke = (Talk(daemon) for _ in range(3))
+        for talk in (quiet, asks, spoke):
+            talk.turn("echo hi")
+        since = max(daemon.get(f"/sessions/{t.id}")["updatedAt"] for t in (quiet, asks, spoke)) + 1
+        asks.send("permission")
+        asks.until("permission.requested")
+        spoke.turn("echo again")
+        for talk, status in ((quiet, 204), (asks, 409), (spoke, 409), (quiet, 404)):
+            answer = daemon.request("DELETE", f"/sessions/{talk.id}?quiet_since={since}")
+            assert answer.status == status, answer.body
+        assert ids(daemon) == {asks.id, spoke.id}
+        assert (
+            daemon.request("POST", f"/sessions/{spoke.id}/messages", {"message": "x"}).status == 204
+        )

@@ -73,9 +73,14 @@ def daemon(url: str | None, data_dir: str | None, as_json: bool) -> Iterator[Cli
 def _needs_token(client: Client, refused: TokenInvalid) -> TokenInvalid:
     """The daemon's words are about a header; a person has variables."""
     why = "does not take this token" if client.has_token else "wants a token"
+    where = "the daemon keeps its own in the file `token` of its data folder"
+    if client.token_given:
+        where = (
+            "this daemon was given its own by --token or DRAGOMAN_TOKEN, and keeps it in no file"
+        )
     told = TokenInvalid(
         f"the daemon at {client.url} {why}: set DRAGOMAN_TOKEN to it, or DRAGOMAN_TOKEN_FILE to a "
-        "file that holds it (the daemon keeps its own in the file `token` of its data folder)"
+        f"file that holds it ({where})"
     )
     told.details = refused.details
     return told

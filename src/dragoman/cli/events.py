@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,22 +34,19 @@ def events(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a session's events, or all sessions', one a line (JSON lines with --json)."""
-    with daemon(url, data_dir, as_json) as client:
-        stream: Iterable[Event]
-        if session is None:
-            stream = (event for _, event in client.follow_all(after, include_raw=raw))
-        elif follow:
-            stream = client.follow(session, after or 0, include_raw=raw)
-        else:
-            stream = _stored(client, session, after or 0, raw)
-        for event in stream:
-            if as_json:
-                from dragoman.client import encode_event
+    """Print a session's events, or all sessions', one a line (JSON lines with --json).
 
-                typer.echo(inert(encode_event(event)))
-            else:
-                _show(event, named=session is None)
+    Before each event of all sessions stands its cursor; JSON is {"cursor": …, "event": …} then.
+    """
+    show = _print if as_json else _show
+    with daemon(url, data_dir, as_json) as client:
+        if session is None:
+            for cursor, event in client.follow_all(after, include_raw=raw):
+                show(event, cursor)
+            return
+        following = client.follow(session, after or 0, include_raw=raw) if follow else None
+        for event in following or _stored(client, session, after or 0, raw):
+            show(event)
 
 
 def _stored(client: Client, session: str, after: int, raw: bool) -> Iterator[Event]:
@@ -61,11 +58,19 @@ def _stored(client: Client, session: str, after: int, raw: bool) -> Iterator[Eve
         after = page.events[-1].sequence
 
 
-def _show(event: Event, *, named: bool) -> None:
+def _print(event: Event, cursor: int | None = None) -> None:
+    from dragoman.client import encode_event
+
+    told = encode_event(event)
+    # Among all sessions, the cursor is what the next call goes on from.
+    typer.echo(inert(told if cursor is None else b'{"cursor":%d,"event":%b}' % (cursor, told)))
+
+
+def _show(event: Event, cursor: int | None = None) -> None:
     from dragoman.cli.summary import summary
 
     clock = line(event.time)[11:19]
-    name = f"{line(event.session_id):<16} " if named else ""
+    name = "" if cursor is None else f"{cursor} {line(event.session_id):<16} "
     typer.echo(
         f"{name}{event.sequence:>6} {clock} {line(event.type):<20} {summary(event)}".rstrip()
     )

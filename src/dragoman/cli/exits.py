@@ -47,7 +47,11 @@ def code_of(error: DragomanError) -> int:
 
 def _as_text(error: DragomanError) -> str:
     notes: list[str] = getattr(error, "__notes__", [])
-    return "\n".join([f"dragoman: {clean(str(error))}", *map(clean, notes)])
+    field = error.details.get("field")
+    # Where the sentence does not say what it is about.
+    named = isinstance(field, str) and field not in ("body", "query") and field not in str(error)
+    told = f"{field}: {error}" if named else str(error)
+    return "\n".join([f"dragoman: {clean(told)}", *map(clean, notes)])
 
 
 def _as_json(error: DragomanError) -> str:

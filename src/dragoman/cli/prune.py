@@ -9,6 +9,7 @@ import typer
 
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say
 from dragoman.cli.spans import seconds
+from dragoman.errors import Conflict, SessionNotFound
 
 if TYPE_CHECKING:
     from dragoman.client import Client
@@ -38,8 +39,8 @@ def prune(
     deleted: list[str] = []
     with daemon(url, data_dir, as_json) as client:
         for session_id in _old(client, before_ms):
-            if not dry_run:
-                client.delete(session_id)
+            if not dry_run and not _gone(client, session_id, before_ms):
+                continue
             if not as_json:
                 typer.echo(session_id)
             deleted.append(session_id)
@@ -48,6 +49,15 @@ def prune(
     else:
         did = "would be deleted" if dry_run else "deleted"
         typer.echo(f"{len(deleted)} sessions {did}", err=True)
+
+
+def _gone(client: Client, session_id: str, before_ms: int) -> bool:
+    """Delete a session, unless somebody came back to it, or was faster."""
+    try:
+        client.delete(session_id, quiet_since=before_ms)
+    except (Conflict, SessionNotFound):
+        return False
+    return True
 
 
 def _old(client: Client, before_ms: int) -> list[str]:

@@ -45,6 +45,8 @@ def send(
             "what is for a new session goes with --agent; `dragoman set` changes a session"
         )
     text = sys.stdin.read() if message == ["-"] else " ".join(message)
+    if not text.strip() and not attach:
+        raise typer.BadParameter("a message needs words, or a file with --attach")
     again = reaching(url, data_dir)
     with daemon(url, data_dir, as_json) as client, Watch(client, session, again) as watch:
         if agent:

@@ -5,7 +5,7 @@ A client, whether it waits or awaits, only carries a `Call` there and an `Answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from dragoman.client.events import decode_event
 from dragoman.client.failures import BadAnswer, failure
 from dragoman.errors import InvalidRequest
 from dragoman.schema.access import CreatedToken, CreateToken, Ticket, TokenList
+from dragoman.schema.commands import Attachment
 from dragoman.schema.events import Event
 from dragoman.schema.feed import FeedQuery
 from dragoman.schema.http import (
@@ -108,6 +109,7 @@ class _AnyCreated(Http, frozen=True, kw_only=True):
 
     healthy: bool
     session_id: str | None = None
+    error: str | None = None
     native_session_id: str | None = None
 
 
@@ -174,7 +176,10 @@ def create(wish: CreateSession, session_id: str | None) -> Call[Created]:
         if (chosen := made.session_id or session_id) is None:
             raise msgspec.ValidationError("it names no session")
         return Created(
-            session_id=chosen, healthy=made.healthy, native_session_id=made.native_session_id
+            session_id=chosen,
+            healthy=made.healthy,
+            error=made.error,
+            native_session_id=made.native_session_id,
         )
 
     path = "/v1/sessions" if session_id is None else _session(session_id)
@@ -192,9 +197,10 @@ def patch(session: str, change: PatchSession) -> Call[SessionInfo]:
     return _post(_session(session), change, _body(SessionInfo), method="PATCH")
 
 
-def delete(session: str) -> Call[None]:
+def delete(session: str, quiet_since: int | None) -> Call[None]:
     """End a session and remove everything of it."""
-    return Call("DELETE", _session(session), _nothing)
+    params = {} if quiet_since is None else {"quiet_since": str(quiet_since)}
+    return Call("DELETE", _session(session), _nothing, params)
 
 
 def terminate(session: str) -> Call[None]:
@@ -205,6 +211,14 @@ def terminate(session: str) -> Call[None]:
 def interrupt(session: str) -> Call[None]:
     """Stop the running turn."""
     return Call("POST", _session(session, "interrupt"), _nothing)
+
+
+def said(text: str, attachments: Sequence[Attachment]) -> Message:
+    """Make a message. Raise InvalidRequest for one that says nothing."""
+    try:
+        return Message(message=text, attachments=tuple(attachments))
+    except ValueError as error:
+        raise InvalidRequest(str(error), field="message") from None
 
 
 def send(session: str, message: Message, key: str | None, delivery: Delivery) -> Call[str]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from dragoman.errors import DragomanError, InvalidRequest
 
 DEFAULT_URL = "http://127.0.0.1:2468"
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 class Address(Struct, frozen=True, kw_only=True):
@@ -20,12 +21,17 @@ class Address(Struct, frozen=True, kw_only=True):
 
     url: str
     token: str | None = None
+    token_given: bool = False
+    """This daemon was given its token as a flag or a variable: no file holds it."""
 
 
-class _Running(Struct):
+class _Running(Struct, rename="camel"):
     """`daemon.json`, which a running daemon keeps in its data folder."""
 
     url: str
+    token_file: str | None = None
+    """Where its token is, if not in the same folder."""
+    token_given: bool = False
 
 
 def locate(
@@ -39,20 +45,23 @@ def locate(
     """Choose what was given, then the environment, then what the data folder says."""
     folder = data_dir or _data_dir(environ)
     running = _running(folder / "daemon.json")
-    chosen = (url or environ.get("DRAGOMAN_URL") or running or DEFAULT_URL).rstrip("/")
+    known = running.url if running else DEFAULT_URL
+    chosen = (url or environ.get("DRAGOMAN_URL") or known).rstrip("/")
     if not is_address(chosen):
         raise InvalidRequest(f"{chosen!r} is no address of a daemon; right is e.g. {DEFAULT_URL}")
     token = token or environ.get("DRAGOMAN_TOKEN")
     token_file = token_file or environ.get("DRAGOMAN_TOKEN_FILE")
     if not token and token_file:
         token = _read_token(Path(token_file).expanduser())
-    # The folder's own token opens the folder's own daemon: it is not handed to other machines.
-    elif not token and (is_loopback(chosen) or chosen == running):
-        kept = folder / "token"
-        token = _read_token(kept) if kept.exists() else None
+    # The folder's own token opens the folder's own daemon, and is shown to nobody else: neither to
+    # other machines, nor to whoever listens on another port of this one.
+    is_own = _place(chosen) == _place(known)
+    if not token and is_own:
+        token = _kept_token(folder, running)
     if token and not (token.isascii() and token.isprintable()):
         raise DragomanError("the token holds characters that no header can; it is plain ASCII")
-    return Address(url=chosen, token=token or None)
+    given = is_own and running is not None and running.token_given
+    return Address(url=chosen, token=token or None, token_given=given)
 
 
 def is_loopback(url: str) -> bool:
@@ -80,12 +89,30 @@ def _data_dir(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "dragoman"
 
 
-def _running(path: Path) -> str | None:
+def _running(path: Path) -> _Running | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Running).url.rstrip("/")
+        found = msgspec.json.decode(path.read_bytes(), type=_Running)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         # No daemon has been here, or it left a broken note: the default is the better guess.
         return None
+    return found if is_address(found.url) else None
+
+
+def _place(url: str) -> tuple[str, str, int | None]:
+    """What tells daemons apart, however their addresses are spelled."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, "localhost" if host in _THIS_MACHINE else host, port
+
+
+def _kept_token(folder: Path, running: _Running | None) -> str | None:
+    if running is not None and running.token_given:
+        return None  # what lies in the folder is of an earlier daemon
+    kept = folder / "token"
+    if running is not None and running.token_file:
+        kept = Path(running.token_file)
+    return _read_token(kept) if kept.exists() else None
 
 
 def _read_token(path: Path) -> str:

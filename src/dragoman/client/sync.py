@@ -34,7 +34,6 @@ from dragoman.schema.http import (
     EventQuery,
     Health,
     InstallAgent,
-    Message,
     ModeList,
     ModelList,
     ModelQuery,
@@ -81,6 +80,8 @@ class Client:
         """The daemon is on this machine."""
         self.has_token = address.token is not None
         """There is a token to show; whether it is the right one, the daemon knows."""
+        self.token_given = address.token_given
+        """This daemon was given its token as a flag or a variable: no file holds it."""
         self._retry = retry or Retry()
         self._timeout_s = timeout_s
         self._stream_timeout = httpx2.Timeout(timeout_s, read=SILENCE_S)
@@ -188,9 +189,9 @@ class Client:
         """Change one session; what is None stays."""
         return self._do(calls.patch(session, change))
 
-    def delete(self, session: str) -> None:
-        """End a session and remove its events and files."""
-        self._do(calls.delete(session))
+    def delete(self, session: str, *, quiet_since: int | None = None) -> None:
+        """Remove a session; with a time in ms, only if nothing happened since (else Conflict)."""
+        self._do(calls.delete(session, quiet_since))
 
     def terminate(self, session: str) -> None:
         """End a session; its events stay."""
@@ -210,7 +211,7 @@ class Client:
         delivery: Delivery = "queue",
     ) -> str:
         """Send a message and return its id; the same key never sends twice."""
-        body = Message(message=message, attachments=tuple(attachments))
+        body = calls.said(message, attachments)
         return self._do(calls.send(session, body, idempotency_key, delivery))
 
     def stream_turn(
@@ -229,7 +230,7 @@ class Client:
         `accepted` hears the id of the message, perhaps long before its turn begins. A message
         that is taken back has no turn: then nothing comes but the `queue.updated` that says so.
         """
-        body = Message(message=message, attachments=tuple(attachments))
+        body = calls.said(message, attachments)
         query = TurnStreamQuery(include_raw=include_raw, delivery=delivery)
         # With a key the message can be sent again where the cut came before its first event.
         key = idempotency_key or uuid.uuid4().hex

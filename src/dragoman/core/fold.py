@@ -111,7 +111,7 @@ class SessionState(Struct, kw_only=True):
             "variant": self.variant,
             "mode": self.agent_mode,
             "permission_mode": self.permission_mode,
-            "title": self.title,
+            "title": self.title or "",
         }
         same = {name: UNSET for name, value in known.items() if getattr(body, name) == value}
         fresh = msgspec.structs.replace(body, **same)
@@ -129,7 +129,7 @@ class SessionState(Struct, kw_only=True):
             known = [mode for mode in PERMISSION_MODES if mode == body.permission_mode]
             self.permission_mode = known[0] if known else self.permission_mode
         if body.title is not UNSET:
-            self.title = body.title
+            self.title = body.title or None
 
 
 def add(one: Usage, other: Usage) -> Usage:

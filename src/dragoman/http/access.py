@@ -92,6 +92,7 @@ async def login(request: Request) -> Response:
     if is_own_name(request.headers["host"]):
         # Behind a proxy of this machine, the other end is the proxy.
         await ensure_own_user(request.scope)
+    await guard.logins.keep()
     return nothing({"Set-Cookie": _set_cookie(request, cookie)})
 
 
@@ -101,6 +102,7 @@ async def logout(request: Request) -> Response:
     guard, entry = guard_of(request.scope), request.scope[ENTRY]
     if entry.login is not None:
         guard.logins.end(entry.login)
+        await guard.logins.keep()
         guard.turn_out(but=request.scope[CONNECTION])
     return nothing({"Set-Cookie": _set_cookie(request, "")})
 

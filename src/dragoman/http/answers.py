@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from dragoman.adapter import Adapter
 from dragoman.runtime.agents import Agents
+from dragoman.schema.gear import masked
 from dragoman.schema.http import (
     AgentCapabilities,
     AgentInfo,
@@ -33,7 +34,7 @@ def nothing(headers: dict[str, str] | None = None) -> Response:
 
 
 def session_info(row: SessionRow) -> SessionInfo:
-    """A session; values of `env` are never shown."""
+    """A session; what is secret in it is never shown."""
     state, create = row.state, row.create
     return SessionInfo(
         session_id=row.session_id,
@@ -49,7 +50,7 @@ def session_info(row: SessionRow) -> SessionInfo:
         updated_at=row.updated_at,
         directory=row.directory,
         title=state.title,
-        mcp=create.mcp,
+        mcp={name: masked(server) for name, server in create.mcp.items()} if create.mcp else None,
         skills=create.skills,
         status=state.status,
         last_outcome=state.last_outcome,

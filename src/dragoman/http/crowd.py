@@ -88,7 +88,7 @@ class Crowd:
 
     def enter(self, member: Member) -> bool:
         """Let somebody in. False: all places are taken by others that are at work."""
-        places = self._places()
+        places = self.places
         while self.connections >= places and self._quiet:
             oldest = next(iter(self._quiet))
             self.leave(oldest)
@@ -126,7 +126,7 @@ class Crowd:
     @contextmanager
     def streaming(self, member: Member) -> Iterator[None]:
         """Somebody follows a stream meanwhile. Raise Unavailable where too many do."""
-        if self.streams >= self._stream_places():
+        if self.streams >= self.stream_places:
             self._turn_away("stream")
             raise Unavailable(
                 f"{self.streams} streams are open, and no more are possible; try again later, or "
@@ -148,16 +148,18 @@ class Crowd:
             log.warning("a %s was turned away: there are too many (%d so far)", what, self.refused)
         self.refused += 1
 
-    def _places(self) -> int:
+    @property
+    def places(self) -> int:
         if self.limits.connections:
             return self.limits.connections
         # The rest is for the store and for agents.
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return files * 3 // 4 if files != resource.RLIM_INFINITY else 1 << 30
 
-    def _stream_places(self) -> int:
+    @property
+    def stream_places(self) -> int:
         # A few places stay for requests: a stream holds its own for hours.
-        return self.limits.streams or self._places() * 9 // 10
+        return self.limits.streams or self.places * 9 // 10
 
     # --- The clock ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,11 +47,17 @@ _READING = ("GET", "HEAD")
 _TOKEN_PARAMETERS = (b"token", b"access_token")
 _UNTIL_THE_END = contextlib.nullcontext()
 _CLOSE = ((b"connection", b"close"),)
+_EXPOSED = (
+    b"Accept-Ranges, Allow, Content-Disposition, Content-Range, Dragoman-Message-Id, ETag, "
+    b"Location, Retry-After, X-Request-Id"
+)
+"""What a page may read of an answer; beside these, what it always may."""
 _PREFLIGHT = (
     (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"),
     (
         b"access-control-allow-headers",
-        b"Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id",
+        b"Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, "
+        b"Range, X-Request-Id",
     ),
     (b"access-control-max-age", b"600"),
 )
@@ -153,13 +160,15 @@ class Door:
     def _is_own(self, origin: bytes, scope: Scope, seen: dict[bytes, bytes]) -> bool:
         host = seen[b"host"].lower()
         # A proxy in front of a Host that was listed may speak TLS for us.
-        schemes = (scope["scheme"].encode(), *([b"https"] if self._is_listed(host) else []))
+        is_listed = b"*" in self._listed or self._is_listed(host)
+        schemes = (scope["scheme"].encode(), *([b"https"] if is_listed else []))
         return origin.lower() in [scheme + b"://" + host for scheme in schemes]
 
     async def _check_token(self, scope: Scope, seen: dict[bytes, bytes]) -> None:
         query = scope["query_string"]
         if query and any(
-            part.partition(b"=")[0] in _TOKEN_PARAMETERS for part in query.split(b"&")
+            unquote_to_bytes(part.partition(b"=")[0]) in _TOKEN_PARAMETERS
+            for part in query.split(b"&")
         ):
             raise InvalidRequest(
                 "a token in a URL ends up in logs and histories; send it as "
@@ -285,7 +294,7 @@ def _parse_origin(text: str) -> bytes:
 def _cors(origin: bytes) -> Headers:
     return (
         (b"access-control-allow-origin", origin),
-        (b"access-control-expose-headers", b"Dragoman-Message-Id, Location, X-Request-Id"),
+        (b"access-control-expose-headers", _EXPOSED),
         (b"vary", b"Origin"),
     )
 

@@ -16,7 +16,8 @@ from dragoman.schema.feed import FeedQuery
 from dragoman.store import EventFilter
 
 MAX_CHOICES = 100
-"""So many sessions or types can be named."""
+"""So many sessions, types or agents can be named."""
+_LISTS = frozenset({"agent", "sessionId", "type"})
 
 
 class Feed:
@@ -27,7 +28,7 @@ class Feed:
         daemon = daemon_of(scope)
         chronicle = daemon.store.chronicle
         try:
-            wanted = parse.query(FeedQuery, scope["query_string"])
+            wanted = parse.query(FeedQuery, scope["query_string"], lists=_LISTS)
             which = _filter(wanted, daemon)
             after = _position(wanted, last_event_id(scope), chronicle.position)
         except DragomanError as error:
@@ -51,8 +52,9 @@ def _position(wanted: FeedQuery, resumed: int | None, newest: int) -> int:
 
 
 def _filter(wanted: FeedQuery, daemon: Daemon) -> EventFilter:
-    if wanted.agent is not None:
-        daemon.agents.adapter(wanted.agent)
+    agents = _choices(wanted.agent, "agent")
+    for agent in sorted(agents):
+        daemon.agents.adapter(agent)
     session_ids = _choices(wanted.session_id, "sessionId")
     for session_id in session_ids:
         ensure_id(session_id)
@@ -62,7 +64,7 @@ def _filter(wanted: FeedQuery, daemon: Daemon) -> EventFilter:
             f"there are no events of type {', '.join(unknown)}; known: {', '.join(BODIES)}",
             field="type",
         )
-    return EventFilter(agent=wanted.agent, session_ids=session_ids, types=types)
+    return EventFilter(agents=agents, session_ids=session_ids, types=types)
 
 
 def _choices(text: str | None, field: str) -> frozenset[str]:

@@ -69,12 +69,13 @@ class Guard:
         self,
         token: str | None,
         keyring: Keyring | None = None,
+        logins: Logins | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if token == "":
             raise StartRefused("an empty token would let everybody in; give one, or --no-token")
         self.keyring = keyring or Keyring(None)
-        self.logins = Logins()
+        self.logins = logins or Logins()
         self._digest = None if token is None else digest_of(token.encode())
         self._clock = clock
         self._failures: dict[str, tuple[int, float]] = {}

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -18,13 +18,73 @@ from dragoman.http.daemon import Daemon, daemon_of
 from dragoman.http.protocol import CONNECTION
 from dragoman.schema.http import ProcessList, ServerStatus
 from dragoman.store import Vitals
-from dragoman.store.tally import BOUNDS_S, Histogram, Tally
+from dragoman.store.tally import BOUNDS_S, Histogram
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OUTCOMES = ("completed", "interrupted", "failed")
+_PURPOSES = ("session", "shared", "other")
+
+Values = Mapping[tuple[str, ...], float]
+"""The values of a metric, by those of its labels."""
+
+
+class Known(Struct, frozen=True):
+    """A metric: what it is called, how it is told apart, and what it is."""
+
+    kind: Literal["gauge", "counter", "histogram"]
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Its name, as it is asked for."""
+        return f"dragoman_{self.name}" + ("_total" if self.kind == "counter" else "")
+
+
+METRICS: tuple[Known, ...] = (
+    Known("gauge", "info", "always 1", ("version",)),
+    Known("gauge", "start_time_seconds", "when the daemon started"),
+    Known("gauge", "sessions", "sessions that are `idle`, `running`, `waiting` for a person, "
+          "`ended`", ("status",)),
+    Known("counter", "turns_started", "turns begun"),
+    Known("counter", "turns_ended", "turns `completed`, `interrupted`, `failed`", ("outcome",)),
+    Known("counter", "events", "events committed"),
+    Known("gauge", "stored_events", "events in the store"),
+    Known("counter", "unparsed", "messages of agents that were not understood; each is an "
+          "`agent.unparsed` event"),
+    Known("gauge", "queued_messages", "messages that wait for a turn"),
+    Known("histogram", "commit_seconds", "from a write's request to its commit"),
+    Known("histogram", "fanout_seconds", "from a commit until it was handed to all readers that "
+          "keep up"),
+    Known("gauge", "waiting_writes", "writes that wait for the disk"),
+    Known("gauge", "readers", "who follows a stream, of one `session` or of `all`", ("of",)),
+    Known("gauge", "store_bytes", "the `database` on disk, and the `log` written ahead of it",
+          ("part",)),
+    Known("gauge", "store_free_bytes", "room inside the database"),
+    Known("gauge", "store_degraded", "1 where the last write failed"),
+    Known("gauge", "processes", "processes of agents with all that they started: for one "
+          "`session`, `shared`, `other`", ("purpose",)),
+    Known("gauge", "processes_memory_bytes", "the memory of these processes", ("purpose",)),
+    Known("counter", "process_starts", "processes that were started for sessions, their own and "
+          "shared ones", ("agent",)),
+    Known("counter", "process_exits", "processes of sessions that have ended, in whatever "
+          "way", ("agent",)),
+    Known("gauge", "servers_up", "1 where an agent's shared process runs", ("agent",)),
+    Known("counter", "server_restarts", "restarts of shared processes after a failure",
+          ("agent",)),
+    Known("counter", "unrouted", "messages of shared processes for no session", ("agent",)),
+    Known("counter", "http_requests", "requests answered; a stream counts when it ends",
+          ("method", "route", "status")),
+    Known("gauge", "http_connections", "open connections"),
+    Known("gauge", "http_streams", "open streams"),
+    Known("counter", "refused", "requests refused for a limit, by its setting", ("limit",)),
+    Known("counter", "turned_away", "connections and streams that there was no room for"),
+)  # fmt: skip
+"""Every metric of ours. What is told and what is documented are both made from it."""
 
 
 class _Look(Struct, frozen=True):
@@ -74,106 +134,85 @@ class _Collector:
     def collect(self) -> Iterator[Metric]:
         """Every metric of ours."""
         look = self._look
-        yield _gauge("info", "The daemon's version.", {__version__: 1}, "version")
-        started_at = look.daemon.traffic.started_at_ms / 1000
-        yield _gauge("start_time_seconds", "When the daemon started.", {"": started_at})
-        yield from _about_store(look.vitals)
-        yield from _about_log(look.daemon.store.tally)
-        yield from _about_agents(look)
-        yield from _about_http(look)
+        found = {**_about_store(look), **_about_agents(look), **_about_http(look)}
+        for known in METRICS:
+            yield _family(known, found[known.name])
 
 
-def _about_store(vitals: Vitals) -> Iterator[Metric]:
-    sessions = {str(status): count for status, count in vitals.sessions.items()}
-    yield _gauge("sessions", "Sessions by status.", sessions, "status")
-    yield _gauge("stored_events", "Events in the store.", {"": vitals.events})
-    yield _gauge("queued_messages", "Messages that wait for a turn.", {"": vitals.queued})
-    parts = {"database": vitals.database_bytes, "log": vitals.log_bytes}
-    yield _gauge("store_bytes", "The store on disk, by part.", parts, "part")
-    yield _gauge("store_free_bytes", "Room inside the database.", {"": vitals.free_bytes})
-    yield _gauge("store_degraded", "1 where the last write failed.", {"": vitals.degraded})
-    yield _gauge("waiting_writes", "Writes that wait for the disk.", {"": vitals.writing})
-    readers = {"session": vitals.readers, "all": vitals.all_readers}
-    yield _gauge("readers", "Who follows a stream of events, by what it shows.", readers, "of")
+def _about_store(look: _Look) -> dict[str, Values | Histogram]:
+    vitals, tally = look.vitals, look.daemon.store.tally
+    return {
+        "info": _by({__version__: 1}),
+        "start_time_seconds": _one(look.daemon.traffic.started_at_ms / 1000),
+        "sessions": _by({str(status): count for status, count in vitals.sessions.items()}),
+        "stored_events": _one(vitals.events),
+        "queued_messages": _one(vitals.queued),
+        "store_bytes": _by({"database": vitals.database_bytes, "log": vitals.log_bytes}),
+        "store_free_bytes": _one(vitals.free_bytes),
+        "store_degraded": _one(vitals.degraded),
+        "waiting_writes": _one(vitals.writing),
+        "readers": _by({"session": vitals.readers, "all": vitals.all_readers}),
+        "events": _one(tally.events),
+        "turns_started": _one(tally.turns_started),
+        "turns_ended": _by({outcome: tally.turns_ended[outcome] for outcome in _OUTCOMES}),
+        "unparsed": _one(tally.unparsed),
+        "commit_seconds": tally.commit,
+        "fanout_seconds": tally.fanout,
+    }
 
 
-def _about_log(tally: Tally) -> Iterator[Metric]:
-    yield _counter("events", "Events committed.", {"": tally.events})
-    yield _counter("turns_started", "Turns begun.", {"": tally.turns_started})
-    ended = {outcome: tally.turns_ended[outcome] for outcome in _OUTCOMES}
-    yield _counter("turns_ended", "Turns ended, by outcome.", ended, "outcome")
-    yield _counter("unparsed", "Messages of agents that were not understood.", {"": tally.unparsed})
-    yield _histogram("commit_seconds", "From a write's request to its commit.", tally.commit)
-    yield _histogram(
-        "fanout_seconds",
-        "From a commit until all readers that keep up were handed it.",
-        tally.fanout,
-    )
-
-
-def _about_agents(look: _Look) -> Iterator[Metric]:
+def _about_agents(look: _Look) -> dict[str, Values | Histogram]:
     counts, memory = Counter[str](), Counter[str]()
     for process in look.processes.processes:
         counts[process.purpose] += len(process.tree)
         memory[process.purpose] += process.memory_bytes
-    purposes = ("session", "shared", "other")
-    for name, help, found in (
-        ("processes", "Processes of agents and all they started, by purpose.", counts),
-        ("processes_memory_bytes", "Their resident memory.", memory),
-    ):
-        yield _gauge(name, help, {purpose: found[purpose] for purpose in purposes}, "purpose")
-    servers = look.servers.items()
-    up = {agent: server.status == "running" for agent, server in servers}
-    yield _gauge("servers_up", "1 where an agent's shared process runs.", up, "agent")
-    restarts = {agent: server.restart_count for agent, server in servers}
-    yield _counter("server_restarts", "Restarts of shared processes.", restarts, "agent")
-    unrouted = {agent: server.unrouted for agent, server in servers}
-    yield _counter("unrouted", "Messages of shared processes for no session.", unrouted, "agent")
+    lives, servers = look.daemon.agents.lives.items(), look.servers.items()
+    return {
+        "processes": _by({purpose: counts[purpose] for purpose in _PURPOSES}),
+        "processes_memory_bytes": _by({purpose: memory[purpose] for purpose in _PURPOSES}),
+        "process_starts": _by({agent: each.starts for agent, each in lives}),
+        "process_exits": _by({agent: each.exits for agent, each in lives}),
+        "servers_up": _by({agent: server.status == "running" for agent, server in servers}),
+        "server_restarts": _by({agent: server.restart_count for agent, server in servers}),
+        "unrouted": _by({agent: server.unrouted for agent, server in servers}),
+    }
 
 
-def _about_http(look: _Look) -> Iterator[Metric]:
-    from prometheus_client.core import CounterMetricFamily
-
-    requests = CounterMetricFamily(
-        "dragoman_http_requests",
-        "Requests answered, by method, route and status.",
-        labels=("method", "route", "status"),
-    )
-    for (method, route, status), count in list(look.daemon.traffic.requests.items()):
-        requests.add_metric((method, route, str(status)), count)
-    yield requests
-    yield _counter(
-        "refused", "Requests refused for a limit.", dict(look.daemon.traffic.refused), "limit"
-    )
-    yield _counter("turned_away", "Connections and streams turned away.", {"": look.crowd.refused})
-    yield _gauge("http_connections", "Open connections.", {"": look.crowd.connections})
-    yield _gauge("http_streams", "Open streams.", {"": look.crowd.streams})
+def _about_http(look: _Look) -> dict[str, Values | Histogram]:
+    traffic, crowd = look.daemon.traffic, look.crowd
+    return {
+        "http_requests": {
+            (method, route, str(status)): count
+            for (method, route, status), count in list(traffic.requests.items())
+        },
+        "refused": _by(dict(traffic.refused)),
+        "turned_away": _one(crowd.refused),
+        "http_connections": _one(crowd.connections),
+        "http_streams": _one(crowd.streams),
+    }
 
 
-def _gauge(name: str, help: str, values: Mapping[str, float], label: str | None = None) -> Metric:
-    from prometheus_client.core import GaugeMetricFamily
-
-    family = GaugeMetricFamily(f"dragoman_{name}", help, labels=(label,) if label else ())
-    for key, value in values.items():
-        family.add_metric((key,) if label else (), float(value))
-    return family
+def _one(value: float) -> Values:
+    return {(): value}
 
 
-def _counter(name: str, help: str, values: Mapping[str, float], label: str | None = None) -> Metric:
-    from prometheus_client.core import CounterMetricFamily
-
-    family = CounterMetricFamily(f"dragoman_{name}", help, labels=(label,) if label else ())
-    for key, value in values.items():
-        family.add_metric((key,) if label else (), float(value))
-    return family
+def _by(values: Mapping[str, float]) -> Values:
+    return {(label,): value for label, value in values.items()}
 
 
-def _histogram(name: str, help: str, found: Histogram) -> Metric:
-    from prometheus_client.core import HistogramMetricFamily
+def _family(known: Known, found: Values | Histogram) -> Metric:
+    from prometheus_client import core
 
-    # The buckets of Prometheus hold what is in the smaller ones too.
-    bounds = [*map(str, BOUNDS_S), "+Inf"]
-    buckets = list(zip(bounds, accumulate(found.counts), strict=True))
-    family = HistogramMetricFamily(f"dragoman_{name}", help)
-    family.add_metric((), buckets, found.sum_s)
+    name = f"dragoman_{known.name}"
+    if isinstance(found, Histogram):
+        # The buckets of Prometheus hold what is in the smaller ones too.
+        bounds = [*map(str, BOUNDS_S), "+Inf"]
+        buckets = list(zip(bounds, accumulate(found.counts), strict=True))
+        histogram = core.HistogramMetricFamily(name, known.help)
+        histogram.add_metric((), buckets, found.sum_s)
+        return histogram
+    kind = core.CounterMetricFamily if known.kind == "counter" else core.GaugeMetricFamily
+    family = kind(name, known.help, labels=known.labels)
+    for labels, value in found.items():
+        family.add_metric(labels, float(value))
     return family

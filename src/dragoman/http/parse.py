@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -12,15 +13,19 @@ from msgspec import Struct, inspect
 from starlette.requests import ClientDisconnect, Request
 
 from dragoman.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+from dragoman.http.keys import STEP, keyed
 from dragoman.wire.decode import decode
 
 S = TypeVar("S", bound=Struct)
-_AT = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
-_STEP = re.compile(r"\w+|\[.*?\]")
+_AT = re.compile(r" - at (`key` in )?`\$\.?(.*)`$")
+_PATTERN = re.compile(r"Expected `str` matching regex (.*)")
 
 
-def query(wanted: type[S], query_string: bytes) -> S:
-    """Parse a query; parameters may be spelled in snake_case or camelCase."""
+def query(wanted: type[S], query_string: bytes, *, lists: Collection[str] = ()) -> S:
+    """Parse a query; parameters may be spelled in snake_case or camelCase.
+
+    Those in `lists` hold several words between commas, and may be given more than once.
+    """
     names = _spellings(wanted)
     try:
         pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
@@ -28,7 +33,11 @@ def query(wanted: type[S], query_string: bytes) -> S:
         raise InvalidRequest(
             "the query is not valid percent-encoded UTF-8", field="query"
         ) from None
-    given = {names[name]: value for name, value in pairs if name in names}
+    given: dict[str, str] = {}
+    for name, value in ((names[name], value) for name, value in pairs if name in names):
+        if name in given and name not in lists:
+            raise InvalidRequest(f"{name} is given twice; give it once", field=name)
+        given[name] = f"{given[name]},{value}" if name in given else value
     try:
         return msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as error:
@@ -52,7 +61,7 @@ async def body(request: Request, wanted: type[S], max_bytes: int, *, absent: S |
     try:
         return decode(content, msgspec.json.Decoder(wanted))
     except msgspec.ValidationError as error:
-        raise _invalid(error, wanted) from None
+        raise _invalid(error, wanted, content) from None
     except msgspec.DecodeError as error:
         raise InvalidRequest(f"the body is not valid JSON: {error}", field="body") from None
 
@@ -90,17 +99,46 @@ def _ensure_json(request: Request) -> None:
         )
 
 
-def _invalid(error: msgspec.ValidationError, wanted: type[Struct]) -> InvalidRequest:
+def _invalid(
+    error: msgspec.ValidationError, wanted: type[Struct], content: bytes = b""
+) -> InvalidRequest:
     message = str(error)
     at = _AT.search(message)
     missing = re.search(r"missing required field `(\w+)`", message)
-    path = at.group(1) if at else ""
+    path = at.group(2) + ("[...]" if at.group(1) else "") if at else ""
     if missing:
         path = f"{path}.{missing.group(1)}".lstrip(".")
-    message = _AT.sub("", message)
-    if choices := _choices(inspect.type_info(wanted), _STEP.findall(path)):
-        message += f"; known: {', '.join(map(str, choices))}"
-    return InvalidRequest(message, field=path or "body")
+    told = _AT.sub("", message)
+    if pattern := _PATTERN.fullmatch(told):
+        told = _rules(wanted).get(pattern.group(1), told)
+    if choices := _choices(inspect.type_info(wanted), STEP.findall(path)):
+        told += f"; known: {', '.join(map(str, choices))}"
+    if "[...]" in path:
+        path = keyed(path, content, wanted, message)
+    return InvalidRequest(told, field=path or "body")
+
+
+@cache
+def _rules(wanted: type[Struct]) -> dict[str, str]:
+    """What people are told in place of a pattern: its description."""
+    found: dict[str, str] = {}
+
+    def visit(part: Any) -> None:
+        match part:
+            case inspect.Metadata(
+                type=inspect.StrType(pattern=str(pattern)),
+                extra_json_schema={"description": str(rule)},
+            ):
+                found[repr(pattern)] = rule
+            case tuple():
+                for each in part:
+                    visit(each)
+            case Struct():
+                for name in part.__struct_fields__:
+                    visit(getattr(part, name))
+
+    visit(inspect.type_info(wanted))
+    return found
 
 
 def _choices(kind: Any, path: list[str]) -> tuple[Any, ...]:
@@ -108,6 +146,8 @@ def _choices(kind: Any, path: list[str]) -> tuple[Any, ...]:
     if isinstance(kind, inspect.UnionType):
         found = (_choices(choice, path) for choice in kind.types)
         return next((choices for choices in found if choices), ())
+    if isinstance(kind, inspect.Metadata):
+        return _choices(kind.type, path)
     if not path:
         return kind.values if isinstance(kind, inspect.LiteralType) else ()
     inner: Any = None

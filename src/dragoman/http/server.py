@@ -30,8 +30,8 @@ from dragoman.http.daemon import Daemon
 from dragoman.http.guard import Guard
 from dragoman.http.port import holder_of
 from dragoman.http.protocol import Protocol
-from dragoman.http.tickets import TICKET_S
-from dragoman.http.tokens import Keyring, load_token
+from dragoman.http.tickets import TICKET_S, Logins
+from dragoman.http.tokens import Keyring, load_token, token_path
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.files import Files
 from dragoman.runtime.kin import kin
@@ -66,8 +66,9 @@ def run(settings: Settings) -> int:
         logs.redact(token)
     kin.adopt()
     _tune_collector()
-    keyring = Keyring(Path(settings.data_dir) / "tokens.json")
-    uvloop.run(_serve(settings, Guard(token, keyring)))
+    data_dir = Path(settings.data_dir)
+    guard = Guard(token, Keyring(data_dir / "tokens.json"), Logins(data_dir / "logins.json"))
+    uvloop.run(_serve(settings, guard))
     return 0
 
 
@@ -158,6 +159,7 @@ async def _beat(daemon: Daemon, guard: Guard, seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds)
         guard.turn_out()
+        await guard.logins.keep_now_and_then()
         daemon.store.ring_all()
 
 
@@ -172,12 +174,23 @@ def _listen(settings: Settings) -> socket.socket:
         listener.close()
         taken = error.errno == errno.EADDRINUSE
         why = f"the port is taken by {holder_of(settings.port)}" if taken else error.strerror
+        not_ours = error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror)
+        advice = "port with --port, or 0 for a free one"
+        advice = "address with --host" if not_ours else advice
         raise StartRefused(
-            f"cannot listen on {settings.host}:{settings.port}: {why}; "
-            "choose another port with --port, or 0 for a free one"
+            f"cannot listen on {settings.host}:{settings.port}: {why}; choose another {advice}"
         ) from None
     listener.setblocking(False)
     return listener
+
+
+def _token_hint(settings: Settings) -> dict[str, object]:
+    """Where our own tools find the token, if not where they look anyway; never the token."""
+    if settings.no_token:
+        return {}
+    if settings.token is not None:
+        return {"tokenGiven": True}
+    return {"tokenFile": str(token_path(settings).absolute())} if settings.token_file else {}
 
 
 @contextlib.contextmanager
@@ -188,9 +201,14 @@ def _announced(settings: Settings, port: int, ticket: str | None) -> Iterator[No
     url = f"http://{host}:{port}"
     path = Path(settings.data_dir) / "daemon.json"
     partial = path.with_suffix(".partial")
-    partial.touch(mode=0o600)
-    partial.write_text(json.dumps({"url": url, "pid": os.getpid()}))
-    partial.replace(path)
+    try:
+        partial.touch(mode=0o600)
+        partial.write_text(json.dumps({"url": url, "pid": os.getpid(), **_token_hint(settings)}))
+        partial.replace(path)
+    except OSError as error:
+        raise StartRefused(
+            f"cannot write {path}, which tells where the daemon is: {error.strerror} ({partial})"
+        ) from None
     sys.stdout.write(f"Dragoman listens on {url}\n")
     if ticket is None:
         sys.stdout.write(f"Open {url}/ui/\n")

@@ -101,7 +101,10 @@ async def patch_session(request: Request) -> Response:
 
 async def delete_session(request: Request) -> Response:
     """End a session and forget it."""
-    await daemon_of(request.scope).sessions.delete(request.path_params["session_id"])
+    query = parse.query(schema.DeleteQuery, request.scope["query_string"])
+    await daemon_of(request.scope).sessions.delete(
+        request.path_params["session_id"], query.quiet_since
+    )
     return nothing()
 
 

@@ -78,7 +78,7 @@ def _limits(daemon: Daemon, vitals: Vitals, processes: ProcessList, crowd: Crowd
         ),
         max_processes=Limit(used=running, most=settings.max_processes),
         max_turns=Limit(used=sessions["running"] + sessions["waiting"], most=settings.max_turns),
-        max_connections=Limit(used=crowd.connections, most=settings.max_connections),
-        max_streams=Limit(used=crowd.streams, most=settings.max_streams),
+        max_connections=Limit(used=crowd.connections, most=crowd.places),
+        max_streams=Limit(used=crowd.streams, most=crowd.stream_places),
         max_store_bytes=Limit(used=used_bytes, most=settings.max_store_bytes),
     )

@@ -116,6 +116,16 @@ def digest_of(secret: bytes) -> bytes:
     return hashlib.sha256(secret).digest()
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    draft = path.with_name(f".{path.name}.partial")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
 class Key(Struct, frozen=True, kw_only=True):
     """A named token, as it is kept."""
 
@@ -225,13 +235,8 @@ class Keyring:
         if self._path is None:
             return
         content = msgspec.json.format(msgspec.json.encode(_Kept(tuple(keys))), indent=2)
-        draft = self._path.with_name(f".{self._path.name}.partial")
         try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._path)
+            write_private(self._path, content)
         except OSError as error:
             raise StorageFull(
                 f"the tokens could not be stored ({error.strerror}); nothing was changed"

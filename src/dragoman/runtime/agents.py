@@ -21,6 +21,7 @@ from dragoman.errors import AgentNotInstalled, InstallFailed, StartRefused, Unsu
 from dragoman.runtime import linux
 from dragoman.runtime.catalogue import Catalogues
 from dragoman.runtime.install import Installer, Progress
+from dragoman.runtime.process import Lives
 from dragoman.runtime.shared import Servers
 from dragoman.runtime.skills import Skills
 from dragoman.runtime.versions import Versions, ensure_version
@@ -67,7 +68,9 @@ class Agents:
         self.skills = Skills(data_dir, mark, self._stop)
         self._versions = Versions(mark, self._stop)
         self._catalogues = Catalogues(mark)
-        self.servers = Servers(settings, mark)
+        self.lives = {agent: Lives() for agent in adapters}
+        """Of the processes that sessions talk to, their own and shared ones."""
+        self.servers = Servers(settings, mark, self.lives)
         self._pool = ThreadPoolExecutor(4, "install")
         self._installing: dict[tuple[str, str, bool], asyncio.Task[None]] = {}
 

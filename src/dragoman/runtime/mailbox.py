@@ -15,8 +15,8 @@ class Mailbox:
     def __init__(self, store: Store, session_id: str, shown: Sequence[str] = ()) -> None:
         self.stale = True
         """The store may hold more than is known here."""
-        self._unread: set[str] = set()
-        """What was accepted since the store was read."""
+        self._unread: dict[str, int] = {}
+        """What was accepted since the store was read, and its size."""
         self._store = store
         self._session_id = session_id
         self._waiting: list[MessageRow] = []
@@ -34,17 +34,17 @@ class Mailbox:
         self.stale = False
         known = frozenset(self._unread)
         self._waiting = await self._store.queued(self._session_id)
-        self._unread -= known
+        self._unread = {each: size for each, size in self._unread.items() if each not in known}
 
-    def accepted(self, message_id: str) -> None:
+    def accepted(self, message_id: str, size_bytes: int) -> None:
         """The store has one more, perhaps."""
         self.stale = True
-        self._unread.add(message_id)
+        self._unread.setdefault(message_id, size_bytes)
 
     @property
-    def count(self) -> int:
-        """How many there are, those included that were not read yet."""
-        return len(self._unread.union(row.message_id for row in self._waiting))
+    def sizes(self) -> dict[str, int]:
+        """How large each is, those included that were not read yet."""
+        return {**self._unread, **{row.message_id: size_of(row) for row in self._waiting}}
 
     @property
     def empty(self) -> bool:
@@ -99,3 +99,9 @@ class Mailbox:
         """It was taken back, and people know."""
         self._waiting = [row for row in self._waiting if row.message_id != message_id]
         self._announced = tuple(row.message_id for row in self._waiting)
+
+
+def size_of(row: MessageRow) -> int:
+    """How many bytes people have said."""
+    attached = (word for each in row.attachments for word in (each.path, each.mime, each.filename))
+    return sum(len(word.encode()) for word in (row.text, *attached) if word)

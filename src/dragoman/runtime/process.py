@@ -33,6 +33,14 @@ KILL_DEADLINE_S = 5.0
 """How long the kernel may take to end what was killed, until it is left alone."""
 
 
+class Lives:
+    """How many processes of an agent were started, and how many of them have ended."""
+
+    def __init__(self) -> None:
+        self.starts = 0
+        self.exits = 0
+
+
 class AgentProcess:
     """A running agent. Reads by itself, up to a bound; `wake` is called when there is news."""
 
@@ -45,6 +53,7 @@ class AgentProcess:
         send_deadline_s: float = SEND_DEADLINE_S,
         store: Store | None = None,
         stderr_file: StderrFile | None = None,
+        lives: Lives | None = None,
     ) -> None:
         self.exited = False
         self._expected = False
@@ -59,6 +68,7 @@ class AgentProcess:
         self._store = store
         self._stderr = StderrTail()
         self._stderr_file = stderr_file
+        self._lives = lives or Lives()
         self._fds: dict[str, int] = {}
         self._child: Child | None = None
         self._code: int | None = None
@@ -97,6 +107,7 @@ class AgentProcess:
         finally:
             for fd in (in_read, out_write, err_write):
                 os.close(fd)
+        self._lives.starts += 1
         self._fds = {"stdin": in_write, "stdout": out_read, "stderr": err_read}
         for fd in self._fds.values():
             os.set_blocking(fd, False)
@@ -235,6 +246,7 @@ class AgentProcess:
             self._close(name)
         if self._stderr_file is not None:
             await self._stderr_file.close()
+        self._lives.exits += not self.exited
         self.exited = True
         self._wake()
 

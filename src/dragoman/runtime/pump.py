@@ -266,6 +266,7 @@ class Pump:
             send_deadline_s=settings.send_deadline_s,
             store=self._store,
             stderr_file=stderr_file,
+            lives=self._agents.lives[self._adapter.id],
         )
         await process.start(launch, child_environ())
         return Own(process, launch, self._wake)

@@ -11,7 +11,7 @@ from pathlib import Path
 from dragoman.adapter import Adapter, Exit, Launch, Request
 from dragoman.errors import AgentProcessExited, DaemonError, Unavailable
 from dragoman.runtime.exchange import UNROUTABLE, Exchange
-from dragoman.runtime.process import AgentProcess
+from dragoman.runtime.process import AgentProcess, Lives
 from dragoman.runtime.seat import Seat
 from dragoman.runtime.stderr import StderrFile
 from dragoman.schema.http import ServerStatus
@@ -42,6 +42,7 @@ class Server:
         settings: Settings,
         mark: str,
         store: Store,
+        lives: Lives,
     ) -> None:
         self.agent = adapter.id
         self.tally: Counter[str] = Counter()
@@ -52,6 +53,7 @@ class Server:
         self._settings = settings
         self.mark = f"{mark}:server:{name}"
         self._store = store
+        self._lives = lives
         self._exchange: Exchange | None = None
         self._task: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -158,6 +160,7 @@ class Server:
             send_deadline_s=settings.send_deadline_s,
             store=self._store,
             stderr_file=book,
+            lives=self._lives,
         )
         try:
             await process.start(self._launch, child_environ())

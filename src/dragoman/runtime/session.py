@@ -20,6 +20,7 @@ from dragoman.runtime.attachments import prompt_of
 from dragoman.runtime.deadlines import Deadlines
 from dragoman.runtime.inbox import Inbox
 from dragoman.runtime.limits import Limits
+from dragoman.runtime.mailbox import size_of
 from dragoman.runtime.pump import Pump
 from dragoman.runtime.spec import update_of
 from dragoman.schema.commands import (
@@ -54,6 +55,7 @@ class Session:
         self.id = row.session_id
         self.agent = adapter.id
         self.state = row.state
+        self._store = store
         self._limits = limits
         # An agent may repeat a message in one line, where its images take a third more.
         self._image_room_bytes = settings.max_line_bytes // 2
@@ -65,9 +67,11 @@ class Session:
         self._mail = self._pump.mail
         self._normalizer = self._pump.normalizer
         self._pump.journal.on_degraded = self._excuse
-        self._accepting = 0
-        """How many messages are being accepted just now."""
+        self._accepting: dict[str, int] = {}
+        """The messages that are being accepted just now, and their sizes."""
+        self._retiring = False
         self._max_queued = settings.max_queued
+        self._max_queued_bytes = settings.max_queued_bytes
         self._interrupt_deadline_s = settings.interrupt_deadline_s
         self._deadlines = Deadlines(
             self._pump, settings, self._news.set, self._interrupt, self._abandon
@@ -98,30 +102,34 @@ class Session:
     # --- What people may want ---
 
     @contextlib.contextmanager
-    def accepting(self) -> Iterator[errors.TooManyRequests | None]:
+    def accepting(self, row: MessageRow) -> Iterator[errors.RequestError | None]:
         """While a message is accepted, its place is kept; the error: there is none."""
-        full = self._full()
-        self._accepting += 1
+        size = size_of(row)
+        full = errors.SessionEnded(self.id) if self._retiring else self._full(size)
+        self._accepting[row.message_id] = size
         try:
             claimed = None if self.busy or full else self._limits.claim(self.id, self._news.set)
             yield full or claimed
         finally:
-            self._accepting -= 1
+            del self._accepting[row.message_id]
             self._news.set()
 
-    def _full(self) -> errors.TooManyRequests | None:
-        most = self._max_queued
-        if not most or self._mail.count + self._accepting < most:
-            return None
+    def _full(self, size: int) -> errors.TooManyRequests | None:
+        sizes = {**self._accepting, **self._mail.sizes}
+        count, total = len(sizes), sum(sizes.values())
+        limit, most, what = "max_queued", self._max_queued, f"{count} messages wait already"
+        if not most or count < most:
+            limit, most, what = "max_queued_bytes", self._max_queued_bytes, f"{total} bytes wait"
+            # One that is larger than all that may wait comes in alone, or it never could.
+            if not most or not total or total + size <= most:
+                return None
         return errors.TooManyRequests(
-            f"{most} messages wait already, and max_queued is {most}; try again when one has left",
-            limit="max_queued",
-            most=most,
+            f"{what}, and {limit} is {most}; try again when one has left", limit=limit, most=most
         )
 
     def message_accepted(self, message_id: str) -> None:
         """A message is in the store; it is delivered when its turn comes."""
-        self._mail.accepted(message_id)
+        self._mail.accepted(message_id, self._accepting.get(message_id, 0))
         self._news.set()
 
     async def interrupt(self) -> None:
@@ -143,6 +151,10 @@ class Session:
     async def terminate(self) -> None:
         """End the session, its agent, and all that the agent started."""
         await self._act(self._terminate)
+
+    async def retire(self, quiet_since_ms: int) -> None:
+        """End the session. Raise Conflict where anything goes on, or has since then."""
+        await self._act(lambda: self._retire(quiet_since_ms))
 
     async def close(self) -> None:
         """The daemon stops: the turn ends as interrupted, the session does not end."""
@@ -199,7 +211,7 @@ class Session:
     def _take_stock(self) -> None:
         """Start and stop clocks, and give back the places that are not needed."""
         turn = self._pump.in_turn or self._mail.on_way
-        more = self._accepting > 0 or self._mail.stale or self._mail.next() is not None
+        more = bool(self._accepting) or self._mail.stale or self._mail.next() is not None
         wants = more and not self._closing
         spare = self._pump.spare and not self._closing
         self._limits.note(
@@ -353,6 +365,18 @@ class Session:
         self._mail.clear()
         self._normalizer.terminated()
         await self._pump.flush()
+
+    async def _retire(self, quiet_since_ms: int) -> None:
+        row = await self._store.session(self.id)
+        touched = row is None or row.updated_at >= quiet_since_ms
+        if touched or self.busy or self._accepting or self.state.status != "idle":
+            raise errors.Conflict(f"session {self.id!r} is in use")
+        # From here on nobody's message is accepted: it would be lost.
+        self._retiring = True
+        try:
+            await self._terminate()
+        finally:
+            self._retiring = False
 
     async def _suspend(self) -> None:
         self._closing = True

@@ -170,7 +170,7 @@ class Sessions:
             permission_mode=permission_mode,
             model=wanted.model,
             variant=wanted.variant,
-            title=wanted.title,
+            title=wanted.title or None,
             native_session_id=await self._native_to_resume(wanted),
         )
 
@@ -284,7 +284,7 @@ class Sessions:
             key=key,
             steer=delivery == "steer",
         )
-        with session.accepting() as no_room:
+        with session.accepting(row) as no_room:
             refuse: RequestError | None = no_room
             if delivery == "reject" and session.busy:
                 refuse = Conflict("a turn is running, and delivery is `reject`; use `queue`")
@@ -323,9 +323,13 @@ class Sessions:
         with contextlib.suppress(SessionEnded):
             await (await self._running(session_id)).terminate()
 
-    async def delete(self, session_id: str) -> None:
-        """End a session and forget it."""
-        await self.terminate(session_id)
+    async def delete(self, session_id: str, quiet_since_ms: int | None = None) -> None:
+        """End a session and forget it; raise Conflict where it was in use since then."""
+        if quiet_since_ms is None:
+            await self.terminate(session_id)
+        else:
+            with contextlib.suppress(SessionEnded):
+                await (await self._running(session_id)).retire(quiet_since_ms)
         await retire(await self.row(session_id), self._agents, self.store)
         await self.store.delete(session_id)
         files = Path(self._settings.data_dir) / "files" / session_id

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from dragoman.adapter import Adapter, Launch, Request
 from dragoman.errors import Unavailable
 from dragoman.runtime.census import Holder
+from dragoman.runtime.process import Lives
 from dragoman.runtime.seat import Seat
 from dragoman.runtime.server import Server
 from dragoman.schema.http import ServerStatus
@@ -22,9 +23,10 @@ from dragoman.wire.jsonrpc import Reply
 class Servers:
     """Shared processes, by what they are started as."""
 
-    def __init__(self, settings: Settings, mark: str) -> None:
+    def __init__(self, settings: Settings, mark: str, lives: Mapping[str, Lives]) -> None:
         self._settings = settings
         self._mark = mark
+        self._lives = lives
         self._servers: dict[tuple[str, str | None, bytes], Server] = {}
         self._stopping = False
 
@@ -55,7 +57,10 @@ class Servers:
         if key not in self._servers:
             self._servers = {k: s for k, s in self._servers.items() if not s.blank}
             name = self._new_name(adapter.id)
-            self._servers[key] = Server(name, adapter, launch, self._settings, self._mark, store)
+            lives = self._lives[adapter.id]
+            self._servers[key] = Server(
+                name, adapter, launch, self._settings, self._mark, store, lives
+            )
         return self._servers[key]
 
     def _new_name(self, agent: str) -> str:

@@ -17,6 +17,9 @@ from dragoman.schema.commands import Configure
 from dragoman.schema.events import QueuedMessage, QueueUpdated, SessionUpdated
 from dragoman.store import MessageRow, SessionRow
 
+SHOWN_CHARACTERS = 200
+"""So much of a message that waits is told with each change of the queue."""
+
 
 def spec_of(
     row: SessionRow, state: SessionState, skills: tuple[str, ...] = (), mark: str | None = None
@@ -62,7 +65,13 @@ def update_of(wanted: Configure) -> SessionUpdated:
 def queue_of(waiting: Iterable[MessageRow], cancelled: str | None = None) -> QueueUpdated:
     """The event that shows what waits, and what was taken back."""
     messages = tuple(
-        QueuedMessage(message_id=m.message_id, message=m.text, created_at=m.created_at)
+        QueuedMessage(
+            message_id=m.message_id,
+            # Each change tells of all that wait: whole texts would soon fill the log.
+            message=m.text[:SHOWN_CHARACTERS],
+            created_at=m.created_at,
+            truncated=True if len(m.text) > SHOWN_CHARACTERS else UNSET,
+        )
         for m in waiting
     )
     return QueueUpdated(messages=messages, cancelled=UNSET if cancelled is None else cancelled)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from dragoman.errors import DragomanError
+from dragoman.errors import Conflict, DragomanError, SessionNotFound
 from dragoman.runtime.sessions import Sessions
 from dragoman.settings import Settings
 from dragoman.store import Store
@@ -40,20 +40,30 @@ class Upkeep:
         if not self._retain_days:
             return
         before_ms = now_ms() - int(self._retain_days * DAY_MS)
+        why = f"nothing happened for {self._retain_days:g} days"
         while old := await self._store.quiet(before_ms, AT_ONCE):
-            for session_id in old:
-                await self._delete(session_id, f"nothing happened for {self._retain_days:g} days")
+            if not any([await self._delete(each, before_ms, why) for each in old]):
+                return
 
     async def _make_room(self) -> None:
         if not self._most_bytes:
             return
         while (await self._store.space()).used_bytes > self._most_bytes:
-            found = await self._store.quiet(now_ms(), 1)
-            if not found:
-                log.warning("the store is larger than max_store_bytes, and every session is in use")
+            now = now_ms()
+            found = await self._store.quiet(now, 1)
+            if not found or not await self._delete(found[0], now, "the store is too large"):
+                log.warning(
+                    "the store is larger than max_store_bytes, and no session can be spared"
+                )
                 return
-            await self._delete(found[0], "the store is larger than max_store_bytes")
 
-    async def _delete(self, session_id: str, why: str) -> None:
-        await self._sessions.delete(session_id)
+    async def _delete(self, session_id: str, quiet_since_ms: int, why: str) -> bool:
+        """Delete a session, unless somebody has come back to it; whether it is gone."""
+        try:
+            await self._sessions.delete(session_id, quiet_since_ms)
+        except SessionNotFound:
+            return True
+        except Conflict:
+            return False
         log.info("session deleted: %s", why, extra={"session": session_id})
+        return True

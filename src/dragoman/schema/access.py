@@ -10,7 +10,14 @@ from dragoman.schema.camel import Http
 
 Scope = Literal["read", "write", "approve", "admin"]
 # A `$` alone would let a newline pass.
-TokenName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
+TokenName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)",
+        description="it must have 1 to 64 letters, digits and . _ -, and begin with one of the "
+        "first two",
+    ),
+]
 MAX_EXPIRY_S = 10 * 366 * 24 * 3600
 
 

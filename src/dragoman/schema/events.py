@@ -69,6 +69,7 @@ class SessionUpdated(Body, frozen=True, kw_only=True):
     mode: str | UnsetType = UNSET
     permission_mode: str | UnsetType = UNSET
     title: str | UnsetType = UNSET
+    """Empty: it has none any more."""
     context: Context | UnsetType = UNSET
     rate_limits: Any | UnsetType = UNSET
 
@@ -241,7 +242,10 @@ class QueuedMessage(Struct, frozen=True, kw_only=True):
 
     message_id: str
     message: str
+    """Its text, or the first 200 characters of it."""
     created_at: int
+    truncated: bool | UnsetType = UNSET
+    """There is more of the text; `GET …/pending` has all of it."""
 
 
 class QueueUpdated(Body, frozen=True, kw_only=True):

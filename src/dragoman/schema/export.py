@@ -39,6 +39,12 @@ class Media(Enum):
     IMAGE = "image/*"
     TAR = "application/x-tar"
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        """As what it may come, the best first."""
+        plain = (Media.BYTES.value,) if self in (Media.IMAGE, Media.TAR) else ()
+        return self.value, *plain
+
 
 class Header(Struct, frozen=True, kw_only=True):
     """A header that an operation reads or writes."""
@@ -201,7 +207,8 @@ def _operation(
     if route.description:
         operation["description"] = route.description
     if isinstance(route.body, Media):
-        operation["requestBody"] = {"required": True, "content": {route.body.value: _BINARY}}
+        content = dict.fromkeys(route.body.types, _BINARY)
+        operation["requestBody"] = {"required": True, "content": content}
     elif route.body is not None:
         operation["requestBody"] = {
             "required": route.body_required,
@@ -270,10 +277,8 @@ def _success(route: Operation, references: dict[object, Schema]) -> Schema:
             response["content"] = {Media.EVENT_STREAM.value: {"schema": {"type": "string"}}}
         case Media.TEXT:
             response["content"] = {Media.TEXT.value: {"schema": {"type": "string"}}}
-        case Media.BYTES | Media.TAR as media:
-            response["content"] = {media.value: {}}
-        case Media.IMAGE:
-            response["content"] = {Media.IMAGE.value: {}, Media.BYTES.value: {}}
+        case Media.BYTES | Media.TAR | Media.IMAGE as media:
+            response["content"] = {each: {} for each in media.types}
         case Media.JSON | Media.JSON_SCHEMA as media:
             response["content"] = {media.value: {"schema": {"type": "object"}}}
         case None:

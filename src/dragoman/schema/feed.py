@@ -15,7 +15,7 @@ class FeedQuery(Http, frozen=True, kw_only=True):
     offset: Position | None = None
     """The same, where `cursor` is absent."""
     agent: str | None = None
-    """Only sessions of this agent."""
+    """Only sessions of these agents, separated by commas."""
     session_id: str | None = None
     """Only these sessions, their ids separated by commas."""
     type: str | None = None

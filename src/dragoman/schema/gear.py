@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from dragoman.schema.camel import Http
@@ -41,6 +42,34 @@ class McpServer(Http, frozen=True, kw_only=True):
         needed = "command" if self.type in ("local", "stdio") else "url"
         if not getattr(self, needed):
             raise ValueError(f"an MCP server of type {self.type!r} needs {needed}")
+
+
+MASK = "***"
+
+
+def masked(server: McpServer) -> McpServer:
+    """A server as it may be shown: names of secrets, not their values."""
+    secrets = {
+        name: None if kept is None else dict.fromkeys(kept, MASK)
+        for name, kept in (
+            ("env", server.env),
+            ("environment", server.environment),
+            ("headers", server.headers),
+        )
+    }
+    oauth = server.oauth
+    if isinstance(oauth, McpOAuth) and oauth.client_secret is not None:
+        oauth = msgspec.structs.replace(oauth, client_secret=MASK)
+    return msgspec.structs.replace(server, **secrets, oauth=oauth, url=_without_login(server.url))
+
+
+def _without_login(url: str | None) -> str | None:
+    if url is None:
+        return None
+    scheme, found, rest = url.partition("://")
+    host = rest.partition("/")[0]
+    _, login, name = host.rpartition("@")
+    return f"{scheme}{found}{MASK}@{name}{rest[len(host) :]}" if login else url
 
 
 class SkillSource(Http, frozen=True, kw_only=True):

@@ -7,6 +7,20 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from dragoman.schema.agents import AgentCapabilities as AgentCapabilities
+from dragoman.schema.agents import AgentInfo as AgentInfo
+from dragoman.schema.agents import AgentList as AgentList
+from dragoman.schema.agents import AgentProcess as AgentProcess
+from dragoman.schema.agents import FeatureSupport as FeatureSupport
+from dragoman.schema.agents import InstallAgent as InstallAgent
+from dragoman.schema.agents import ModeInfo as ModeInfo
+from dragoman.schema.agents import ModelInfo as ModelInfo
+from dragoman.schema.agents import ModeList as ModeList
+from dragoman.schema.agents import ModelList as ModelList
+from dragoman.schema.agents import ModelQuery as ModelQuery
+from dragoman.schema.agents import ProcessInfo as ProcessInfo
+from dragoman.schema.agents import ProcessList as ProcessList
+from dragoman.schema.agents import ServerStatus as ServerStatus
 from dragoman.schema.camel import Http as Http
 from dragoman.schema.commands import Attachment, PermissionMode, PermissionReply
 from dragoman.schema.events import (
@@ -24,10 +38,23 @@ SESSION_ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"
 SessionId = Annotated[str, Meta(pattern=SESSION_ID_PATTERN)]
 SessionStatus = Literal["idle", "running", "waiting", "ended"]
 # A `$` alone would let a newline pass.
-EnvName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)")]
-NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
+EnvName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)",
+        description="it must have letters, digits and _ only, and not begin with a digit",
+    ),
+]
+"""The description of a pattern is what people are told in its place."""
+NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*$", description="it must hold no NUL")]
 # It may become a word of a command line, and must not be taken for an option.
-Word = Annotated[str, Meta(pattern=r"^(?!-)[^\x00-\x1f\x7f]*$(?!\n)")]
+Word = Annotated[
+    str,
+    Meta(
+        pattern=r"^(?!-)[^\x00-\x1f\x7f]*$(?!\n)",
+        description="it must not begin with -, and hold no control characters",
+    ),
+]
 Position = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """A sequence, as large as the store can count."""
 
@@ -49,159 +76,6 @@ class Problem(Http, frozen=True, kw_only=True):
     agent: str | None = None
     session_id: str | None = None
     details: dict[str, Any] | None = None
-
-
-# --- Agents ---
-
-
-class FeatureSupport(Struct, frozen=True, kw_only=True):
-    """Whether the agent has a feature, and whether the stream shows it."""
-
-    native: bool
-    shown: bool
-
-
-class AgentCapabilities(Http, frozen=True, kw_only=True, omit_defaults=False):
-    """What appears in the stream of this agent."""
-
-    plan_mode: bool
-    permissions: bool
-    questions: bool
-    tool_calls: bool
-    tool_results: bool
-    text_messages: bool
-    images: bool
-    file_attachments: bool
-    session_lifecycle: bool
-    error_events: bool
-    reasoning: bool
-    status: bool
-    command_execution: bool
-    file_changes: bool
-    mcp_tools: bool
-    streaming_deltas: bool
-    item_started: bool
-    shared_process: bool
-    variants: bool
-    subagents: bool
-    usage: bool
-    resume: bool
-    interrupt: bool
-    steer: bool
-    fork: bool
-    stability: Literal["stable", "experimental"]
-    features: dict[str, FeatureSupport]
-
-
-class ServerStatus(Http, frozen=True, kw_only=True):
-    """The state of a process that many sessions share."""
-
-    status: Literal["running", "stopped", "error"]
-    base_url: str | None = None
-    uptime_ms: int | None = None
-    restart_count: int
-    last_error: str | None = None
-    unrouted: int
-    """So many of its messages were for no session; the log of the process has them."""
-
-
-class AgentInfo(Http, frozen=True, kw_only=True):
-    """An agent, as this machine has it."""
-
-    id: str
-    name: str
-    installed: bool
-    credentials_available: bool
-    version: str | None = None
-    path: str | None = None
-    capabilities: AgentCapabilities
-    server_status: ServerStatus | None = None
-
-
-class AgentList(Http, frozen=True, kw_only=True):
-    """All agents."""
-
-    agents: tuple[AgentInfo, ...]
-
-
-class ProcessInfo(Http, frozen=True, kw_only=True):
-    """One process of a tree."""
-
-    pid: int
-    parent_pid: int
-    command: str
-    """As it was started, cut at 200 characters."""
-    state: str
-    """As the system calls it: `R` runs, `S` sleeps, `T` is stopped, `Z` waits to be reaped."""
-    started_at: int
-    memory_bytes: int
-    cpu_ms: int
-
-
-class AgentProcess(Http, frozen=True, kw_only=True):
-    """A process that the daemon runs for an agent, with all that it has started."""
-
-    pid: int
-    purpose: Literal["session", "shared", "other"]
-    """For one session, for several, or to ask an agent for its models or its version."""
-    agent: str | None = None
-    session_ids: tuple[str, ...] = ()
-    started_at: int
-    memory_bytes: int
-    """Of all of its tree, as `cpuMs`."""
-    cpu_ms: int
-    tree: tuple[ProcessInfo, ...]
-    """The process itself first."""
-
-
-class ProcessList(Http, frozen=True, kw_only=True):
-    """What runs now."""
-
-    processes: tuple[AgentProcess, ...]
-
-
-class InstallAgent(Http, frozen=True, kw_only=True):
-    """How to install an agent; the body may be left out."""
-
-    reinstall: bool | None = None
-    """Fetch it anew, also where it is installed already."""
-
-
-class ModeInfo(Http, frozen=True, kw_only=True):
-    """One of an agent's modes."""
-
-    id: str
-    name: str
-    description: str
-
-
-class ModeList(Http, frozen=True, kw_only=True):
-    """An agent's modes."""
-
-    modes: tuple[ModeInfo, ...]
-
-
-class ModelInfo(Http, frozen=True, kw_only=True):
-    """One of an agent's models."""
-
-    id: str
-    name: str | None = None
-    variants: tuple[str, ...] | None = None
-    default_variant: str | None = None
-
-
-class ModelQuery(Http, frozen=True, kw_only=True):
-    """How to list an agent's models."""
-
-    refresh: bool = False
-    """Ask the agent again, also where its answer is known."""
-
-
-class ModelList(Http, frozen=True, kw_only=True):
-    """An agent's models."""
-
-    models: tuple[ModelInfo, ...]
-    default_model: str | None = None
 
 
 # --- Sessions ---
@@ -239,6 +113,8 @@ class Created(Http, frozen=True, kw_only=True):
 
     session_id: str
     healthy: bool
+    error: str | None = None
+    """Why it is not healthy."""
     native_session_id: str | None = None
 
 
@@ -287,10 +163,18 @@ class SessionQuery(Http, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
+class DeleteQuery(Http, frozen=True, kw_only=True):
+    """Whether a session may be in use when it is deleted."""
+
+    quiet_since: Position | None = None
+    """Milliseconds since the epoch: refused (409) where anything happened since, or goes on."""
+
+
 class PatchSession(Http, frozen=True, kw_only=True):
-    """What to change; what is absent stays."""
+    """What to change; what is absent, or null, stays."""
 
     title: str | None = None
+    """Empty: it has none any more."""
     model: Word | None = None
     variant: Word | None = None
     agent_mode: str | None = None

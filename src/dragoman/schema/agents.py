@@ -1,0 +1,159 @@
+"""Agents, as this machine has them, and the processes that run for them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from dragoman.schema.camel import Http
+
+
+class FeatureSupport(Struct, frozen=True, kw_only=True):
+    """Whether the agent has a feature, and whether the stream shows it."""
+
+    native: bool
+    shown: bool
+
+
+class AgentCapabilities(Http, frozen=True, kw_only=True, omit_defaults=False):
+    """What appears in the stream of this agent."""
+
+    plan_mode: bool
+    permissions: bool
+    questions: bool
+    tool_calls: bool
+    tool_results: bool
+    text_messages: bool
+    images: bool
+    file_attachments: bool
+    session_lifecycle: bool
+    error_events: bool
+    reasoning: bool
+    status: bool
+    command_execution: bool
+    file_changes: bool
+    mcp_tools: bool
+    streaming_deltas: bool
+    item_started: bool
+    shared_process: bool
+    variants: bool
+    subagents: bool
+    usage: bool
+    resume: bool
+    interrupt: bool
+    steer: bool
+    fork: bool
+    stability: Literal["stable", "experimental"]
+    features: dict[str, FeatureSupport]
+
+
+class ServerStatus(Http, frozen=True, kw_only=True):
+    """The state of a process that many sessions share."""
+
+    status: Literal["running", "stopped", "error"]
+    base_url: str | None = None
+    uptime_ms: int | None = None
+    restart_count: int
+    last_error: str | None = None
+    unrouted: int
+    """So many of its messages were for no session; the log of the process has them."""
+
+
+class AgentInfo(Http, frozen=True, kw_only=True):
+    """An agent, as this machine has it."""
+
+    id: str
+    name: str
+    installed: bool
+    credentials_available: bool
+    version: str | None = None
+    path: str | None = None
+    capabilities: AgentCapabilities
+    server_status: ServerStatus | None = None
+
+
+class AgentList(Http, frozen=True, kw_only=True):
+    """All agents."""
+
+    agents: tuple[AgentInfo, ...]
+
+
+class ProcessInfo(Http, frozen=True, kw_only=True):
+    """One process of a tree."""
+
+    pid: int
+    parent_pid: int
+    command: str
+    """As it was started, cut at 200 characters."""
+    state: str
+    """As the system calls it: `R` runs, `S` sleeps, `T` is stopped, `Z` waits to be reaped."""
+    started_at: int
+    memory_bytes: int
+    cpu_ms: int
+
+
+class AgentProcess(Http, frozen=True, kw_only=True):
+    """A process that the daemon runs for an agent, with all that it has started."""
+
+    pid: int
+    purpose: Literal["session", "shared", "other"]
+    """For one session, for several, or to ask an agent for its models or its version."""
+    agent: str | None = None
+    session_ids: tuple[str, ...] = ()
+    started_at: int
+    memory_bytes: int
+    """Of all of its tree, as `cpuMs`."""
+    cpu_ms: int
+    tree: tuple[ProcessInfo, ...]
+    """The process itself first."""
+
+
+class ProcessList(Http, frozen=True, kw_only=True):
+    """What runs now."""
+
+    processes: tuple[AgentProcess, ...]
+
+
+class InstallAgent(Http, frozen=True, kw_only=True):
+    """How to install an agent; the body may be left out."""
+
+    reinstall: bool | None = None
+    """Fetch it anew, also where it is installed already."""
+
+
+class ModeInfo(Http, frozen=True, kw_only=True):
+    """One of an agent's modes."""
+
+    id: str
+    name: str
+    description: str
+
+
+class ModeList(Http, frozen=True, kw_only=True):
+    """An agent's modes."""
+
+    modes: tuple[ModeInfo, ...]
+
+
+class ModelInfo(Http, frozen=True, kw_only=True):
+    """One of an agent's models."""
+
+    id: str
+    name: str | None = None
+    variants: tuple[str, ...] | None = None
+    default_variant: str | None = None
+
+
+class ModelQuery(Http, frozen=True, kw_only=True):
+    """How to list an agent's models."""
+
+    refresh: bool = False
+    """Ask the agent again, also where its answer is known."""
+
+
+class ModelList(Http, frozen=True, kw_only=True):
+    """An agent's models."""
+
+    models: tuple[ModelInfo, ...]
+    default_model: str | None = None

@@ -12,6 +12,7 @@ from dragoman.errors import SessionNotFound
 from dragoman.schema.events import Draft, SessionUpdated
 from dragoman.store.reader import MAX_BATCH_BYTES, MAX_PAGE_BYTES
 from dragoman.store.sqlite import SqliteStore
+from tests.daemon import running
 from tests.store.shelf import (
     create,
     everything,
@@ -190,3 +191,12 @@ def test_bodies_are_given_in_order_after_a_sequence(data_dir: Path) -> None:
         assert await store.bodies("s", 5) == [draft.body for draft in drafts[4:]]
 
     using(data_dir, work)
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    odd = tmp_path / "50%41 #1? & more"
+    with running(odd) as daemon:
+        daemon.create("s")
+        daemon.turn("s", "echo hi")
+    with running(odd) as daemon:
+        assert daemon.events("s")[-1]["type"] == "turn.ended"

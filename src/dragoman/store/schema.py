@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -96,7 +97,10 @@ def connect(path: Path, *, synchronous: str) -> sqlite3.Connection:
 def connect_reader(path: Path) -> sqlite3.Connection:
     """Open the database for reading only."""
     db = sqlite3.connect(
-        f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+        f"{path.absolute().as_uri()}?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
     )
     db.execute("PRAGMA query_only = ON")
     return db
@@ -130,4 +134,6 @@ def backup(db: sqlite3.Connection, target: Path) -> None:
     finally:
         copy.close()
     partial.chmod(0o600)
+    with partial.open("rb") as file:
+        os.fsync(file.fileno())
     partial.replace(target)

@@ -130,3 +130,18 @@ def test_case_27_connections_that_ask_for_nothing_do_not_keep_others_out(data_di
             connection.close()
         baseline = open_files(daemon)
         eventually(lambda: open_files(daemon) <= baseline, "idle connections are gone")
+
+
+def test_case_27_who_leaves_before_the_first_byte_leaves_nothing(data_dir: Path) -> None:
+    with running(data_dir) as daemon:
+        daemon.create("s")
+        request = (
+            f"GET /v1/sessions/s/events/sse HTTP/1.1\r\nHost: localhost:{daemon.port}\r\n"
+            f"Authorization: Bearer {daemon.token}\r\n\r\n"
+        ).encode()
+        for _ in range(400):
+            with socket.create_connection(("127.0.0.1", daemon.port), timeout=30) as connection:
+                connection.sendall(request)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        eventually(lambda: daemon.get("/status")["limits"]["maxConnections"]["used"] == 1, "all go")
+        eventually(lambda: daemon.get("/status")["readers"] == 0, "nobody reads any more")

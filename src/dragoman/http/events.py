@@ -130,6 +130,8 @@ async def stream(
     if scope["method"] == "HEAD":
         return await send({"type": "http.response.body"})
     connection: Protocol = scope[CONNECTION]
+    if connection.transport.is_closing():
+        return None  # who has gone before this moment tells nobody any more
     sending = asyncio.current_task()
     assert sending is not None
     connection.on_lost = sending.cancel

@@ -34,6 +34,11 @@ test("agents, what they can, what runs for them, and how the daemon does", async
   await inside.goto(`${daemon.url}/ui/#/agents`);
   await client.terminateSession("busy");
   await expect(inside.getByText("No agent runs now.")).toBeVisible();
+
+  await daemon.kill();
+  await expect(about).toContainText("cannot be heard");
+  await expect(inside.getByText("The connection is lost")).toBeVisible();
+  await expect(inside.getByRole("main").getByText("cannot be reached")).toHaveCount(0);
 });
 
 test("an agent that is not there: it is said, and installing shows how it goes", async ({

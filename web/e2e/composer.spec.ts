@@ -12,7 +12,7 @@ test("a message has many lines, is called back, and waits as a draft", async ({
 }) => {
   const other = await openSession(page, daemon);
   await field(page).fill("not yet");
-  await openSession(page, daemon);
+  const id = await openSession(page, daemon);
   await expect(field(page)).toHaveValue("");
   await expect(sendButton(page)).toBeDisabled();
   const before = await field(page).boundingBox();
@@ -38,6 +38,15 @@ test("a message has many lines, is called back, and waits as a draft", async ({
   await page.keyboard.press("ArrowDown");
   await expect(field(page)).toHaveValue("");
 
+  // Who has scrolled up sees what they say all the same.
+  await daemon.client.postMessage(id, `echo ${"tall\n\n".repeat(60)}end`);
+  await expect(page.getByText("end", { exact: true }).last()).toBeInViewport();
+  await page.getByRole("log").evaluate((log) => log.scrollTo(0, 0));
+  await expect(page.getByRole("button", { name: "Jump to the end" })).toBeVisible();
+  await field(page).fill("echo four");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("four", { exact: true })).toBeInViewport();
+
   await page.goto(`${daemon.url}/ui/#/sessions/${other}`);
   await expect(field(page)).toHaveValue("not yet");
 });
@@ -57,6 +66,12 @@ test("messages wait for the turn, can be taken back, and the turn can be interru
   }
   const queue = page.getByRole("region", { name: "Queue" });
   await expect(queue.getByText("2 messages wait")).toBeVisible();
+  await expect(page.getByText("Esc interrupts")).toBeVisible();
+  // Escape closes a menu, and does no more than that.
+  await page.getByRole("button", { name: "Actions for this session" }).click();
+  await expect(page.getByRole("menu")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("menu")).toHaveCount(0);
   await queue.getByRole("button", { name: "Cancel: echo first" }).click();
   await expect(queue.getByText("1 message waits")).toBeVisible();
   await expect(queue.getByText("echo second")).toBeVisible();
@@ -132,9 +147,18 @@ test("files are attached by button, paste and drop, and replace nothing", async 
   for (const name of ["notes-2.txt", "shot.png", "dropped.md"]) {
     await expect(page.getByText(name).first()).toBeVisible();
   }
+  const shot = page.getByRole("log").getByRole("img", { name: "Attached: shot.png" });
+  await expect(shot).toHaveJSProperty("naturalWidth", 1);
   expect(readFileSync(join(uploads, "notes.txt"), "utf8")).toBe("mine");
   expect(readFileSync(join(uploads, "notes-2.txt"), "utf8")).toBe("theirs");
   expect(readFileSync(join(uploads, "shot.png")).toString("base64")).toBe(PIXEL);
+
+  // Where nothing takes a file, the browser would go and open it.
+  await page.goto(`${daemon.url}/ui/#/inbox`);
+  await expect(field(page)).toHaveCount(0);
+  for (const type of ["dragover", "drop"]) {
+    expect(await page.evaluate(dropSomewhere, type)).toBe("refused");
+  }
 });
 
 test("an ended session goes on in a new one, with the words that were left", async ({
@@ -217,4 +241,12 @@ async function give(page: Page, how: "paste" | "drop", name: string, type: strin
     },
     [how, name, type, base64] as const,
   );
+}
+
+/** What the page does with a file above no field. */
+function dropSomewhere(type: string): "refused" | "opened" {
+  const data = new DataTransfer();
+  data.items.add(new File(["x"], "x.txt"));
+  const event = new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: data });
+  return document.body.dispatchEvent(event) ? "opened" : "refused";
 }

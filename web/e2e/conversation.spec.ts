@@ -33,6 +33,15 @@ async function find(page: Page, line: Locator): Promise<Locator> {
 const fromEnd = (page: Page) =>
   logOf(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
 
+/** More columns than fit, and a line that runs from right to left. */
+const WIDE = [
+  `| ${Array.from({ length: 30 }, (_, at) => `column${at}`).join(" | ")} |`,
+  "| --- ".repeat(30).concat("|"),
+  `| ${"value | ".repeat(30)}`,
+  "",
+  "שלום עולם",
+].join("\n");
+
 test("everything that an agent may say is shown for what it is", async ({
   inside: page,
   daemon,
@@ -98,9 +107,37 @@ test("subagents, unknown things, errors, crashes, and the events behind them", a
 }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const id = await openSession(page, daemon);
-  for (const message of ["subagent", "unknown", "unparsed", "error"])
+  for (const message of ["tool", `echo ${WIDE}`, "subagent", "unknown", "unparsed", "error"])
     await turn(daemon, id, message);
   const log = logOf(page);
+
+  const failed = await find(page, log.getByRole("button", { name: /^bash Run make lint/ }));
+  await expect(failed).toHaveAttribute("aria-expanded", "true");
+  const passed = await find(page, log.getByRole("button", { name: /^bash Run make test/ }));
+  await expect(passed).toHaveAttribute("aria-expanded", "false");
+  await expect(passed).toContainText(/exit code 0.*40 ms/);
+  await passed.click();
+  await log.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await find(page, passed);
+  await expect(passed).toHaveAttribute("aria-expanded", "true");
+
+  const table = await find(page, log.getByRole("group", { name: "Table" }).last());
+  const isWide = await table.evaluate((each) => each.scrollWidth > each.clientWidth + 500);
+  expect(isWide).toBe(true);
+  await table.focus();
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => table.evaluate((each) => each.scrollLeft)).toBeGreaterThan(0);
+  const space = await log
+    .getByText("שלום עולם")
+    .last()
+    .evaluate((block) => {
+      const words = document.createRange();
+      words.selectNodeContents(block);
+      const [inner, outer] = [words.getBoundingClientRect(), block.getBoundingClientRect()];
+      return { left: inner.left - outer.left, right: outer.right - inner.right };
+    });
+  expect(space.right).toBeLessThan(2);
+  expect(space.left).toBeGreaterThan(100);
 
   const nested = await find(page, log.getByRole("button", { name: "Subagent, 3 steps" }));
   await nested.click();
@@ -153,9 +190,27 @@ test("a message streams, and the view sticks to the end until one scrolls up", a
   await expect(page.getByRole("status").filter({ hasText: "running" })).toBeVisible();
   await expect.poll(() => fromEnd(page)).toBeLessThan(60);
 
-  await log.hover();
-  await page.mouse.wheel(0, -600);
   const jump = page.getByRole("button", { name: /^Jump to the end/ });
+  await log.hover();
+  await page.mouse.wheel(0, -20);
+  await expect(jump).toBeVisible();
+  await expect.poll(() => fromEnd(page)).toBeGreaterThan(60);
+  await log.focus();
+  await page.keyboard.press("End");
+  await expect(jump).toBeHidden();
+  const second = await length();
+  await expect.poll(length).toBeGreaterThan(second + 300);
+  expect(await fromEnd(page)).toBeLessThan(60);
+
+  await log.evaluate((element) => element.scrollBy(0, -600));
+  await expect(jump).toBeVisible();
+  const line = log.getByRole("article").filter({ hasText: "slow 6000" }).first();
+  const top = async () => Math.round((await line.boundingBox())?.y ?? Number.NaN);
+  const before = await top();
+  await page.getByRole("link", { name: "Events", exact: true }).click();
+  await expect(page.getByRole("listbox", { name: "Events" })).toBeVisible();
+  await page.getByRole("link", { name: "Conversation", exact: true }).click();
+  await expect.poll(async () => Math.abs((await top()) - before)).toBeLessThan(5);
   await expect(jump).toBeVisible();
   const place = await log.evaluate((element) => element.scrollTop);
   await daemon.client.interruptTurn(id);

@@ -10,8 +10,22 @@ test("the printed address signs in, once, and the ticket is gone from it", async
   expect(page.url()).not.toContain("ticket");
 
   const stranger = await browser.newPage();
+  // Of a browser that keeps nothing for pages.
+  await stranger.addInitScript(() => {
+    const get = () => {
+      throw new DOMException("Access is denied.", "SecurityError");
+    };
+    Object.defineProperty(window, "localStorage", { get });
+    Object.defineProperty(window, "sessionStorage", { get });
+  });
   await stranger.goto(daemon.address);
-  await expect(stranger.getByLabel("Token")).toBeVisible();
+  await stranger.getByLabel("Token").fill(daemon.token);
+  expect(stranger.url()).not.toContain("ticket");
+  await stranger.getByRole("button", { name: "Sign in" }).click();
+  await stranger.getByRole("link", { name: "New session" }).first().click();
+  await stranger.getByRole("radio", { name: /Mock/ }).check();
+  await stranger.getByRole("button", { name: "Start session" }).click();
+  await expect(stranger.getByRole("textbox", { name: "Message" })).toBeVisible();
 });
 
 test("a token signs in, and is kept nowhere", async ({ page, daemon }) => {

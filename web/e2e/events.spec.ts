@@ -80,6 +80,12 @@ test("an event in full, with what the agent itself had said; and events that fit
   await expect(detail).toContainText(spoken.event_id);
   await expect(detail).toContainText('"content_type"');
 
+  await test.step("nothing is new to who comes by an address", async () => {
+    await expect(page.getByRole("button", { name: /^Follow/ })).toHaveText("Follow");
+    await turn(daemon, id, "echo more");
+    await expect(page.getByRole("button", { name: /^Follow, \d new/ })).toBeVisible();
+  });
+
   await test.step("raw is the agent's own message", async () => {
     await detail.getByRole("button", { name: "Raw" }).click();
     await expect(detail.locator("pre")).toHaveText(
@@ -105,10 +111,10 @@ test("an event in full, with what the agent itself had said; and events that fit
 
   await test.step("a type, or a text, leaves only what fits", async () => {
     await page.getByRole("button", { name: "turn.ended", exact: true }).click();
-    await expect(page.getByText("1 found")).toBeVisible();
-    await expect(rowsOf(page)).toHaveCount(1);
-    await turn(daemon, id, "echo a needle in the hay");
+    await expect(page.getByText("2 found")).toBeVisible();
     await expect(rowsOf(page)).toHaveCount(2);
+    await turn(daemon, id, "echo a needle in the hay");
+    await expect(rowsOf(page)).toHaveCount(3);
     await page.getByRole("button", { name: "turn.ended", exact: true }).click();
     await page.getByLabel("Find in all events").fill("NEEDLE IN");
     await expect(page.getByText(/^\d+ found$/)).toBeVisible();
@@ -163,6 +169,18 @@ test("a session is saved as a file, and what the page asked is a command", async
     const command = await page.evaluate(() => navigator.clipboard.readText());
     expect(command).toMatch(/^curl -N 'http:.*include_raw=true' \\\n/);
     expect(command).toContain('-H "Authorization: Bearer $DRAGOMAN_TOKEN"');
+    // Without HTTPS a browser has no clipboard for pages.
+    await page.evaluate(() => {
+      const { clipboard } = navigator;
+      Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
+      Object.assign(window, { clipboard });
+      return clipboard.writeText("nothing");
+    });
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await expect(page.getByRole("button", { name: "Copied" })).toBeFocused();
+    const again = () =>
+      page.evaluate(() => (window as unknown as { clipboard: Clipboard }).clipboard.readText());
+    expect(await again()).toBe(command);
     await expect(page.getByRole("button", { name: "POST /v1/login 204" })).toBeVisible();
     await page.getByRole("button", { name: "Clear" }).click();
     await expect(page.getByText("Nothing yet.")).toBeVisible();

@@ -54,6 +54,12 @@ test("a key answers only what nobody types over", async ({ inside: page, daemon 
   await page.keyboard.type("ny");
   await expect(message).toHaveValue("half a sentny");
   await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  await page.getByRole("button", { name: "Actions for this session" }).click();
+  await page.keyboard.press("n");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("menu")).toHaveCount(0);
+  await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  await message.focus();
   await page.keyboard.press("Escape");
   await expect(card).toBeFocused();
   await page.keyboard.press("n");
@@ -168,21 +174,31 @@ test("the inbox has all that waits, and says for a moment what became of it", as
 }) => {
   await page.goto(`${daemon.url}/ui/#/inbox`);
   await expect(page.getByText("Nothing waits for you")).toBeVisible();
-  const [build, paint] = ["build", "paint"];
+  const [build, paint, bake] = ["build", "paint", "bake"];
   for (const [id, prompt] of [
     [build, "permission"],
     [paint, "question"],
+    [bake, "permission"],
   ] as const) {
     await daemon.client.createSession(id, { agent: "mock", directory: daemon.files, title: id });
     await daemon.client.postMessage(id, prompt);
+    await expect(page.getByRole("region", { name: id })).toBeVisible();
   }
-  await expect(page.getByText("2 wait for you")).toBeVisible();
+  await expect(page.getByText("3 wait for you")).toBeVisible();
   const permission = page.getByRole("region", { name: build });
   const question = page.getByRole("region", { name: paint });
   await expect(permission.getByText("y", { exact: true })).toBeVisible();
+  // The second press comes before anybody can have seen what is next.
+  await page.keyboard.press("y");
   await page.keyboard.press("y");
   await expect(permission.getByText("Allowed once")).toBeVisible();
   await expect(permission.getByText("by the token default")).toBeVisible();
+  await expect(page.getByText("2 wait for you")).toBeVisible();
+  const next = page.getByRole("region", { name: bake });
+  await expect(next.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  await expect(next.getByText("n", { exact: true })).toBeVisible();
+  await page.keyboard.press("n");
+  await expect(next.getByText("Rejected")).toBeVisible();
   await expect(page.getByText("1 waits for you")).toBeVisible();
   await expect(permission).toHaveCount(0);
 

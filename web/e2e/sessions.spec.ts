@@ -133,6 +133,56 @@ test("hundreds of sessions: few are drawn, all can be reached", async ({ page, d
   await expect(last.getByRole("link")).toBeFocused();
   await page.keyboard.press("Home");
   await expect(list(page).getByRole("link").first()).toBeFocused();
+
+  // What is looked for is shown from its beginning.
+  await page.keyboard.press("End");
+  await expect(list(page).locator("[aria-posinset='1']")).not.toBeInViewport();
+  await page.getByLabel("Search sessions").fill("many");
+  await expect(list(page).locator("[aria-posinset='1']")).toBeInViewport();
+});
+
+test("four windows of one browser work side by side, and come back when the daemon does", async ({
+  inside,
+  context,
+  daemon,
+}) => {
+  const { client } = daemon;
+  const ids = ["one", "two", "three", "four"];
+  for (const id of ids) await client.createSession(id, { agent: "mock", title: `Window ${id}` });
+  const others = await Promise.all([1, 2, 3].map(() => context.newPage()));
+  const pages = [inside, ...others].map((page, at) => ({ page, id: ids[at] ?? "" }));
+  for (const { page, id } of pages) {
+    await page.goto(`${daemon.url}/ui/#/sessions/${id}`);
+    await expect(row(page, "Window four")).toBeVisible();
+  }
+  for (const { page, id } of pages) {
+    await page.getByRole("textbox", { name: "Message" }).fill(`echo from ${id}`);
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("log").getByText(`from ${id}`, { exact: true })).toBeVisible();
+  }
+  await expect.poll(async () => (await client.status()).readers).toBe(pages.length + 1);
+
+  await test.step("all hear what happens, also when the first one is closed", async () => {
+    await client.updateSession("one", { title: "Renamed" });
+    for (const { page } of pages) await expect(row(page, "Renamed")).toBeVisible();
+    await inside.close();
+    await expect.poll(async () => (await client.status()).readers).toBe(others.length + 1);
+    await client.updateSession("one", { title: "Renamed again" });
+    for (const page of others) await expect(row(page, "Renamed again")).toBeVisible();
+  });
+
+  await test.step("a session that is opened while the daemon is away", async () => {
+    const [page] = others as [Page];
+    await daemon.kill();
+    await expect(page.getByText("The connection is lost")).toBeVisible();
+    await row(page, "Renamed again").getByRole("link").click();
+    const problem = page.getByRole("alert").filter({ hasText: "cannot be reached" });
+    await expect(problem).toBeVisible();
+    await expect(page.getByText("Nothing was said yet.")).toBeHidden();
+    await daemon.start();
+    await expect(page.getByRole("log").getByText("from one", { exact: true })).toBeVisible();
+    await expect(problem).toBeHidden();
+  });
 });
 
 test("a new session gets all that was chosen, and the page remembers it", async ({
@@ -229,17 +279,31 @@ test("a new session gets all that was chosen, and the page remembers it", async 
     .toBe("mock-of-my-own");
 });
 
-test("the footer: the look, the shortcuts, the version, and the way out", async ({ inside }) => {
+test("the footer: the look, the shortcuts, the version, and the way out", async ({
+  inside,
+  daemon,
+}) => {
   await expect(inside.getByText(/^Dragoman \d+\.\d+/)).toBeVisible();
   await inside.getByRole("button", { name: /^Look: as the system/ }).click();
   await expect(inside.locator("html")).toHaveAttribute("data-theme", "light");
   await inside.getByRole("button", { name: /^Look: light/ }).click();
   await expect(inside.locator("html")).toHaveAttribute("data-theme", "dark");
   await inside.getByRole("button", { name: "Keyboard shortcuts" }).click();
-  await expect(inside.getByRole("dialog", { name: "Keyboard shortcuts" })).toContainText(
-    "Search sessions",
-  );
+  const sheet = inside.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await expect(sheet).toContainText("Search sessions");
+  await expect(sheet).toContainText("Allow once, when an agent asks");
   await inside.keyboard.press("Escape");
   await inside.getByRole("button", { name: "Sign out" }).click();
   await expect(inside.getByLabel("Token")).toBeVisible();
+  await expect(inside.getByText("no longer good")).toBeHidden();
+
+  // Who is put out is told why.
+  const { token } = await daemon.client.createToken({ name: "guest", scopes: ["read"] });
+  await inside.getByLabel("Token").fill(token);
+  await inside.getByRole("button", { name: "Sign in" }).click();
+  await expect(inside.getByText(/^Dragoman \d+\.\d+/)).toBeVisible();
+  await daemon.client.revokeToken("guest");
+  await expect(inside.getByRole("alert")).toHaveText(
+    "Your sign-in is no longer good: it was revoked, or has expired.",
+  );
 });

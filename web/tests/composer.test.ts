@@ -1,9 +1,10 @@
 import { DragomanClient } from "dragoman-client";
 import { describe, expect, it } from "vitest";
 import { continuationOf } from "../src/conversation/continuing";
-import { Draft, type Memory, obstacle } from "../src/conversation/draft";
+import { Draft, obstacle } from "../src/conversation/draft";
 import { newer, older, remembering, shown } from "../src/conversation/history";
 import { numbered, safeName, Uploads } from "../src/conversation/uploads";
+import { type Shelf, shelfIn } from "../src/state/shelf";
 
 describe("history", () => {
   const entries = ["one", "two", "three"];
@@ -154,12 +155,13 @@ describe("a draft", () => {
     const kept = memory();
     draftWith(clientOf(unheard), kept).type("half a thou");
     expect(draftWith(clientOf(unheard), kept).value.get().text).toBe("half a thou");
-    const full = draftWith(clientOf(unheard), {
-      ...kept,
-      setItem: () => {
-        throw new DOMException("", "QuotaExceededError");
-      },
-    });
+    const setItem = () => {
+      throw new DOMException("", "QuotaExceededError");
+    };
+    const full = draftWith(
+      clientOf(unheard),
+      shelfIn(() => ({ ...kept, setItem })),
+    );
     full.type("more");
     expect(full.value.get().text).toBe("more");
   });
@@ -205,7 +207,7 @@ const unheard = () => Promise.reject(new TypeError("nobody listens"));
 const problem = (status: number, title: string) =>
   Response.json({ type: `urn:dragoman:error:${title}`, title, status }, { status });
 
-function memory(): Memory {
+function memory(): Shelf {
   const kept = new Map<string, string>();
   return {
     getItem: (name) => kept.get(name) ?? null,

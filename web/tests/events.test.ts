@@ -29,6 +29,12 @@ describe("a line", () => {
     expect(rowOf(later as unknown as Event).summary).toBe('{"phase":"full"}');
   });
 
+  test("of a turn counts all tokens that went in", () => {
+    const usage = { input_tokens: 2, cached_input_tokens: 30, output_tokens: 4 };
+    const ended = { ...message(1), type: "turn.ended", data: { outcome: "completed", usage } };
+    expect(rowOf(ended as unknown as Event).summary).toBe("completed · 32 in, 4 out");
+  });
+
   test("has a time to the millisecond", () => {
     expect(preciseClock(new Date(2026, 0, 2, 3, 4, 5, 6).toISOString())).toBe("03:04:05.006");
   });
@@ -84,6 +90,8 @@ describe("the log", () => {
     for (const _ of [12, 13, 14]) memory.say();
     log.hear([message(14)]);
     expect(log.state.get().count).toBe(14);
+    log.grow(20);
+    expect(log.state.get().heard).toBe(2);
     expect(log.at(14)).toBeUndefined();
     log.want(1, 14);
     await until(log.state, () => log.at(14) !== undefined);

@@ -96,6 +96,18 @@ describe("Markdown", () => {
     expect(shown("```\nx\u202ey\n```")).toContain("⟨RLO⟩");
   });
 
+  test("a table scrolls by itself, and can be reached by keys", () => {
+    expect(shown("| a |\n| --- |\n| b |")).toMatch(
+      /<div [^>]*role="group" aria-label="Table" tabindex="0"><table>/i,
+    );
+  });
+
+  test("a long block that grows is whole at first sight and when it is done", () => {
+    const long = "word ".repeat(4_000).trim();
+    expect(words(<Markdown text={long} growing />)).toBe(long);
+    expect(words(<Markdown text={long} />)).toBe(long);
+  });
+
   test("a huge text is cut, and no Markdown", () => {
     const found = shown("**x** ".repeat(MOST_CHARACTERS / 4));
     expect(found).toContain("Show all");

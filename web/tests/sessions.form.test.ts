@@ -5,6 +5,7 @@ import { newServer, rowsOf, serversOf } from "../src/sessions/mcp";
 import { recall, recallFor, remember } from "../src/sessions/memory";
 import { newPair } from "../src/sessions/pairs";
 import { quote, words } from "../src/sessions/shell";
+import { shelfIn } from "../src/state/shelf";
 
 const local = { ...newServer(), name: "docs", line: `npx -y "docs server" --port=1` };
 
@@ -177,6 +178,20 @@ describe("the last choice", () => {
     const shelf = newShelf();
     remember(draft, shelf);
     expect([...shelf.kept.values()].join()).not.toContain("secret");
+  });
+
+  test("does not preselect that nobody is asked", () => {
+    const shelf = newShelf();
+    remember({ ...draft, permissionMode: "bypass" }, shelf);
+    expect(recall(shelf).permissionMode).toBe("default");
+  });
+
+  test("may be out of reach, and does no harm", () => {
+    const closed = shelfIn(() => {
+      throw new DOMException("no", "SecurityError");
+    });
+    remember(draft, closed);
+    expect(recall(closed)).toEqual(EMPTY);
   });
 
   test("may be anything, and does no harm", () => {

@@ -17,17 +17,19 @@ import { type Route, route } from "./route";
 import { takeTicket } from "./ticket";
 import "./app.css";
 
-type Entrance = "knocking" | "inside" | "outside";
+/** "expelled": was inside, and is let in no more. */
+type Entrance = "knocking" | "inside" | "outside" | "expelled";
 
 export function App() {
   const [entrance, setEntrance] = useState<Entrance>("knocking");
-  const isOut = entrance === "outside";
+  const isOut = entrance === "outside" || entrance === "expelled";
   useEffect(() => {
     if (!isOut) return knock(setEntrance);
   }, [isOut]);
+  useEffect(stay, []);
   return (
     <>
-      {isOut && <Login onIn={() => setEntrance("knocking")} />}
+      {isOut && <Login wasInside={entrance === "expelled"} onIn={() => setEntrance("knocking")} />}
       {entrance === "inside" && <Inside />}
       <Notices />
     </>
@@ -37,6 +39,10 @@ export function App() {
 /** Come in with what there is, a ticket or a cookie, and stay as long as one may. */
 function knock(enter: (entrance: Entrance) => void): () => void {
   const stop = new AbortController();
+  let wasInside = false;
+  const unwatch = sessions.connection.watch(() => {
+    wasInside ||= sessions.connection.get() === "open";
+  });
   const come = async () => {
     await takeTicket();
     // Not before: what asks without the cookie is refused.
@@ -45,10 +51,14 @@ function knock(enter: (entrance: Entrance) => void): () => void {
   };
   come().catch((error: unknown) => {
     if (stop.signal.aborted) return;
-    if (!(error instanceof DragomanError && error.status === 401)) complain(error);
-    enter("outside");
+    const isRefused = error instanceof DragomanError && error.status === 401;
+    if (!isRefused) complain(error);
+    enter(isRefused && wasInside ? "expelled" : "outside");
   });
-  return () => stop.abort();
+  return () => {
+    unwatch();
+    stop.abort();
+  };
 }
 
 function Inside() {
@@ -83,6 +93,22 @@ function Place({ here }: { here: Route }) {
     case "session":
       return <SessionPage key={here.id} id={here.id} tab={here.tab} sequence={here.sequence} />;
   }
+}
+
+/** A file that is dropped where nothing takes it would make the browser leave the page. */
+function stay(): () => void {
+  const refuse = (event: DragEvent) => {
+    const { dataTransfer, defaultPrevented } = event;
+    if (defaultPrevented || !dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    dataTransfer.dropEffect = "none";
+  };
+  window.addEventListener("dragover", refuse);
+  window.addEventListener("drop", refuse);
+  return () => {
+    window.removeEventListener("dragover", refuse);
+    window.removeEventListener("drop", refuse);
+  };
 }
 
 function toMain(): void {

@@ -23,10 +23,12 @@ export function Help() {
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => setOpen(false)}>
       <dl className="keys">
-        {all.map(({ key, does }) => (
+        {all.map(({ key, does, shown = [key] }) => (
           <div key={key + does} className="row">
-            <dt>
-              <kbd>{key === " " ? "Space" : key}</kbd>
+            <dt className="row">
+              {shown.map((name) => (
+                <kbd key={name}>{name}</kbd>
+              ))}
             </dt>
             <dd>{does}</dd>
           </div>

@@ -3,7 +3,7 @@ import { reason } from "../ui/notices";
 import { signIn } from "./api";
 
 /** For whom the daemon does not know yet. */
-export function Login(props: { onIn: () => void }) {
+export function Login(props: { wasInside: boolean; onIn: () => void }) {
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState("");
   const submit = async (event: FormEvent) => {
@@ -19,6 +19,11 @@ export function Login(props: { onIn: () => void }) {
     <main className="login">
       <form className="card" onSubmit={submit}>
         <h1>Dragoman</h1>
+        {props.wasInside && !problem && (
+          <p role="alert" className="bad-text">
+            Your sign-in is no longer good: it was revoked, or has expired.
+          </p>
+        )}
         <p>
           Run <code>dragoman ui</code> in a terminal: it opens this page and signs you in. Or give
           your token; <code>dragoman token</code> makes them.

@@ -1,6 +1,7 @@
 /** The page's one client, and what it has called. */
 
 import { type Call, DragomanClient } from "dragoman-client";
+import { companyOf } from "../state/feed";
 import { Sessions } from "../state/sessions";
 import { Store } from "../state/store";
 
@@ -23,7 +24,7 @@ export const clientWith = (send?: typeof fetch) =>
 export const client = clientWith();
 
 /** All sessions, for every part of the page. */
-export const sessions = new Sessions(client);
+export const sessions = new Sessions(client, companyOf(baseUrl));
 
 /** Sign in with a token: it is swapped for a cookie at once, and kept nowhere. */
 export async function signIn(token: string): Promise<void> {

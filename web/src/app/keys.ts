@@ -8,6 +8,8 @@ export interface Shortcut {
   act: () => void;
   /** Also while a field is being typed in. */
   always?: boolean;
+  /** How the help sheet names it, where it stands for others too. */
+  shown?: readonly string[];
   /** Not named in the help sheet: another of the same kind is. */
   unlisted?: boolean;
 }
@@ -26,7 +28,7 @@ export function useShortcuts(keys: readonly Shortcut[]): void {
 
 window.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  const typing = isField(event.target) || document.querySelector("dialog[open]") !== null;
+  const typing = isField(event.target) || isBusy();
   for (const keys of [...shortcuts].reverse()) {
     const found = keys.find(({ key, always }) => key === event.key && (always || !typing));
     if (found) {
@@ -36,6 +38,11 @@ window.addEventListener("keydown", (event) => {
     }
   }
 });
+
+/** Whether a dialog or a menu is open: keys belong to it, and Escape closes it. */
+export function isBusy(): boolean {
+  return document.querySelector("dialog[open], :popover-open, [role=menu]") !== null;
+}
 
 function isField(target: EventTarget | null): boolean {
   return (

@@ -1,3 +1,4 @@
+import { shelf } from "../state/shelf";
 import { Store } from "../state/store";
 
 export type Theme = "system" | "light" | "dark";
@@ -7,13 +8,13 @@ const KEY = "dragoman.theme";
 export const theme = new Store<Theme>(remembered());
 
 function remembered(): Theme {
-  const kept = localStorage.getItem(KEY);
+  const kept = shelf.getItem(KEY);
   return kept === "light" || kept === "dark" ? kept : "system";
 }
 
 function show(): void {
   const chosen = theme.get();
-  localStorage.setItem(KEY, chosen);
+  shelf.setItem(KEY, chosen);
   if (chosen === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = chosen;
 }

@@ -4,7 +4,11 @@ let taken: Promise<void> | null = null;
 
 /** Swap the ticket in the page's address, if there is one, for a cookie. It is good once. */
 export function takeTicket(): Promise<void> {
-  taken ??= swap();
+  // One that was refused must not keep out who signs in afterwards.
+  taken ??= swap().catch((error: unknown) => {
+    taken = null;
+    throw error;
+  });
   return taken;
 }
 

@@ -33,6 +33,7 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
             sessionId={session.sessionId}
             agent={session.agent}
             isRunning={isRunning(window, session)}
+            wantsEnd={transcript.wantsEnd}
           />
         </>
       )}

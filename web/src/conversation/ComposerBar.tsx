@@ -62,7 +62,8 @@ function hint({ value, isRunning, isDropping }: Parameters<typeof ComposerBar>[0
   if (isDropping) return "Drop files to attach them";
   if (value.files.some((file) => file.path === null && file.problem === null)) return "Uploading…";
   if (isRunning && value.text !== "") return "It will wait for the turn to end";
-  return isTouch() ? "" : "Enter sends, Shift+Enter makes a new line";
+  if (isTouch()) return "";
+  return isRunning ? "Esc interrupts" : "Enter sends, Shift+Enter makes a new line";
 }
 
 function Attach(props: { onAttach: (files: Iterable<File>) => void }) {

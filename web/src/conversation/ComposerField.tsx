@@ -45,6 +45,7 @@ export function ComposerField(props: {
       className="composer-field"
       aria-label="Message"
       placeholder="Say what you want"
+      dir="auto"
       rows={1}
       enterKeyHint={isTouch() ? "enter" : "send"}
       value={text}

@@ -2,7 +2,7 @@ import type { Delivery } from "dragoman-client";
 import { type ClipboardEvent, memo, useCallback, useMemo, useRef, useState } from "react";
 import { client } from "../app/api";
 import { type Shortcut, useShortcuts } from "../app/keys";
-import { useStore } from "../state/store";
+import { type Store, useStore } from "../state/store";
 import { complain } from "../ui/notices";
 import { Attachments } from "./Attachments";
 import { focusFirstAsk } from "./askKeys";
@@ -19,6 +19,8 @@ export const ComposerForm = memo(function ComposerForm(props: {
   sessionId: string;
   agent: string;
   isRunning: boolean;
+  /** Told of what was sent: one wants to see it. */
+  wantsEnd: Store<number>;
 }) {
   const { sessionId, isRunning } = props;
   const draft = draftOf(sessionId);
@@ -29,7 +31,7 @@ export const ComposerForm = memo(function ComposerForm(props: {
   const canSteer = useCapabilities(props.agent)?.steer === true && isRunning;
   const send = async (delivery: Delivery) => {
     if (obstacle(draft.value.get()) !== null) return;
-    await draft.send(delivery);
+    if (await draft.send(delivery)) props.wantsEnd.update((before) => before + 1);
     // A click on Send took the focus away.
     if (!isTouch()) field.current?.focus();
   };

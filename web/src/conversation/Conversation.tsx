@@ -1,22 +1,24 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useShortcuts } from "../app/keys";
 import { useNow } from "../sessions/now";
 import type { View } from "../state/fold";
 import { useStore } from "../state/store";
 import type { Transcript, Window } from "../state/transcript";
 import { duration } from "../ui/words";
+import { NEAR_END, useFollowing } from "./conversationFollow";
 import {
-  NEAR_END,
+  measuredBefore,
   tell,
   useAway,
   useEdges,
-  useIsAtEnd,
   useMark,
+  useSpot,
   useStart,
 } from "./conversationScroll";
 import { Entry } from "./Entry";
 import { isShown } from "./entryFacts";
+import { useRecent } from "./entryRecent";
 import "./Conversation.css";
 
 const GUESS = { item: 72, tool: 60, permission: 180, question: 240, note: 48, turn: 40 } as const;
@@ -28,6 +30,8 @@ export function Conversation(props: { transcript: Transcript; sequence: number |
   const { view } = window;
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => view.order.filter((key) => isShown(view.entries.get(key))), [view]);
+  const { isAtEnd, isHeld, follow } = useFollowing(scroller, rows.length);
+  const [measured] = useState(() => measuredBefore(transcript));
   const list = useVirtualizer<HTMLDivElement, HTMLDivElement>({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -38,17 +42,24 @@ export function Conversation(props: { transcript: Transcript; sequence: number |
     paddingEnd: 40,
     anchorTo: "end",
     followOnAppend: true,
-    scrollEndThreshold: NEAR_END,
+    scrollEndThreshold: isHeld ? -1 : NEAR_END,
+    initialMeasurementsCache: measured,
   });
-  const isAtEnd = useIsAtEnd(scroller, rows.length);
+  useEffect(() => {
+    if (isHeld) list.cancelScroll();
+  }, [list, isHeld]);
   const marked = useMark(transcript, list, rows, sequence);
-  useStart(list, rows, window, sequence);
+  useStart(transcript, list, rows, window, sequence);
+  useSpot(transcript, list, scroller, isAtEnd && window.atEnd);
   useEdges(transcript, list, rows.length, window);
   const away = useAway(rows, isAtEnd && window.atEnd);
+  const recent = useRecent(view, isAtEnd && window.atEnd);
   const toEnd = useCallback(async () => {
     await transcript.toEnd().catch(tell);
+    follow();
     requestAnimationFrame(() => list.scrollToEnd());
-  }, [transcript, list]);
+  }, [transcript, list, follow]);
+  useEffect(() => transcript.wantsEnd.watch(() => void toEnd()), [transcript, toEnd]);
   useShortcuts(
     useMemo(() => [{ key: "e", does: "To the end of the conversation", act: toEnd }], [toEnd]),
   );
@@ -62,6 +73,12 @@ export function Conversation(props: { transcript: Transcript; sequence: number |
         aria-live="off"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
         tabIndex={0}
+        onKeyDown={(event) => {
+          // The browser would go to where the end is now, and what grows is longer by then.
+          if (event.key !== "End" || event.target !== event.currentTarget) return;
+          event.preventDefault();
+          void toEnd();
+        }}
       >
         <Edge window={window} empty={rows.length === 0} />
         <div className="conversation-lines" style={{ height: list.getTotalSize() }}>
@@ -76,7 +93,7 @@ export function Conversation(props: { transcript: Transcript; sequence: number |
                 className="conversation-line"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <Entry entry={entry} view={view} marked={marked} />
+                <Entry entry={entry} view={view} marked={marked} recent={recent} />
               </div>
             );
           })}
@@ -94,11 +111,12 @@ export function Conversation(props: { transcript: Transcript; sequence: number |
 
 /** What is above the first line: nothing, or more that is not here yet. */
 function Edge({ window, empty }: { window: Window; empty: boolean }) {
-  const { loading, first } = window;
+  const { loading, first, error } = window;
   if (loading === "first" && empty) return <p className="conversation-edge">Opening…</p>;
   if (loading === "earlier")
     return <p className="conversation-edge over">Loading earlier lines…</p>;
-  if (empty && first <= 1) return <p className="conversation-edge">Nothing was said yet.</p>;
+  if (empty && first <= 1 && !error)
+    return <p className="conversation-edge">Nothing was said yet.</p>;
   return null;
 }
 

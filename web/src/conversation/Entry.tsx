@@ -19,18 +19,20 @@ export interface EntryProps {
   view: View;
   /** The key of the line that the address points at. */
   marked: string | null;
+  /** Tools that began with this event or later are the last ones. */
+  recent: number;
 }
 
 /** One line of the conversation; drawn again only when it, or what is below it, changed. */
 export const Entry = memo(
-  function Entry({ entry, view, marked }: EntryProps) {
+  function Entry({ entry, view, marked, recent }: EntryProps) {
     return (
       <article
         className={`entry entry-${entry.kind}`}
         data-marked={marked === entry.key}
         aria-label={labelOf(entry)}
       >
-        <Body entry={entry} view={view} marked={marked} />
+        <Body entry={entry} view={view} marked={marked} recent={recent} />
         <Tools entry={entry} />
       </article>
     );
@@ -38,16 +40,17 @@ export const Entry = memo(
   (before, after) =>
     before.entry === after.entry &&
     before.marked === after.marked &&
+    (before.recent === after.recent || after.entry.kind !== "tool") &&
     (before.view === after.view || isSame(after.entry, before.view, after.view)),
 );
 
-function Body({ entry, view, marked }: EntryProps) {
+function Body({ entry, view, marked, recent }: EntryProps) {
   const sessionId = useSessionId();
   switch (entry.kind) {
     case "item":
       return <EntryItem item={entry.item} />;
     case "tool":
-      return <EntryTool entry={entry} view={view} marked={marked} />;
+      return <EntryTool entry={entry} view={view} marked={marked} recent={recent} />;
     case "permission":
       return <PermissionCard sessionId={sessionId} entry={entry} />;
     case "question":

@@ -26,9 +26,10 @@ import "./EntryTool.css";
 
 /** A call of a tool: what it is, how it stands, what was asked about it, and what came of it. */
 export function EntryTool(props: EntryProps & { entry: ToolEntry }) {
-  const { entry, view, marked } = props;
+  const { entry, view, marked, recent } = props;
   const state = toolState(entry, view);
-  const [open, setOpen] = useFold(entry.key, isTelling(entry, state));
+  const isWanted = entry.sequence >= recent || marked === entry.key;
+  const [open, setOpen] = useFold(entry.key, isTelling(entry, state, isWanted));
   const hasMark = marked !== null && entry.children.includes(marked);
   return (
     <div className="tool" data-state={state}>
@@ -39,18 +40,18 @@ export function EntryTool(props: EntryProps & { entry: ToolEntry }) {
           <Body entry={entry} state={state} />
         </div>
       )}
-      {entry.children.length > 0 && (
-        <Children entry={entry} view={view} marked={marked} open={hasMark || state === "running"} />
-      )}
+      {entry.children.length > 0 && <Children {...props} open={hasMark || state === "running"} />}
     </div>
   );
 }
 
 /** Whether what came of a call is worth its room before anybody asked. */
-function isTelling({ call, result }: ToolEntry, state: ToolState): boolean {
+function isTelling({ call, result }: ToolEntry, state: ToolState, isWanted: boolean): boolean {
   // The request shows already what it is about.
   if (state === "waiting") return false;
-  if (commandOf(call) !== null || state === "failed") return true;
+  if (state === "failed") return true;
+  // Of many commands that went well, the last ones are enough.
+  if (commandOf(call) !== null && (isWanted || state !== "done")) return true;
   if (stepsOf(argumentsOf(call)) !== null) return true;
   return (result?.content ?? []).some(
     (part) => part.type === "image" || (part.type === "file_ref" && part.diff),
@@ -62,6 +63,9 @@ function Head(props: { entry: ToolEntry; state: ToolState; open: boolean; onTogg
   const { call, result } = entry;
   const took = result?.duration_ms;
   const summary = summaryOf(call);
+  // A terminal that is open says both by itself.
+  const command = open || summary.isCode ? null : commandOf(call);
+  const ended = open || commandOf(call) === null ? null : (result?.exit_code ?? null);
   return (
     <button type="button" className="tool-head" aria-expanded={open} onClick={onToggle}>
       <span className="tool-dot" aria-hidden="true" />
@@ -74,14 +78,22 @@ function Head(props: { entry: ToolEntry; state: ToolState; open: boolean; onTogg
         <Plain text={toolName(call)} />
       </span>
       <span className="tool-summary cut" data-code={summary.isCode}>
-        <Plain text={summary.text.replaceAll(/\s*\n\s*/g, " ⏎ ")} />
+        <Plain text={inOneLine(summary.text)} />
+        {command !== null && (
+          <span className="tool-command">
+            <Plain text={inOneLine(command)} />
+          </span>
+        )}
       </span>
+      {ended !== null && <span className="tool-time">exit code {ended}</span>}
       {typeof took === "number" && <span className="tool-time">{duration(took)}</span>}
       <span className="tool-state">{state}</span>
       <span className="fold-arrow tool-arrow" aria-hidden="true" />
     </button>
   );
 }
+
+const inOneLine = (text: string) => text.replaceAll(/\s*\n\s*/g, " ⏎ ");
 
 function Requests({ entry, view }: { entry: ToolEntry; view: View }) {
   const sessionId = useSessionId();
@@ -178,14 +190,14 @@ function Arguments({ id, call }: { id: string; call: Item | null }) {
 }
 
 function Children(props: EntryProps & { entry: ToolEntry; open: boolean }) {
-  const { entry, view, marked, open } = props;
+  const { entry, view, marked, recent, open } = props;
   const lines = entry.children.map((key) => view.entries.get(key)).filter(isShown);
   const label = `Subagent, ${lines.length} ${lines.length === 1 ? "step" : "steps"}`;
   return (
     <Fold id={`${entry.key}:children`} label={label} open={open} className="tool-children">
       <div className="tool-nested">
         {lines.map((line) => (
-          <Entry key={line.key} entry={line} view={view} marked={marked} />
+          <Entry key={line.key} entry={line} view={view} marked={marked} recent={recent} />
         ))}
       </div>
     </Fold>

@@ -5,6 +5,7 @@ import { ExportDialog } from "../inspect/ExportDialog";
 import { DeleteDialog, RenameDialog } from "../sessions/dialogs";
 import { Icon } from "../sessions/Icon";
 import { Menu, type MenuItem } from "../sessions/Menu";
+import { copyText } from "../ui/clipboard";
 import { Dialog } from "../ui/Dialog";
 import { complain, say } from "../ui/notices";
 
@@ -85,7 +86,7 @@ function TerminateDialog(props: { session: SessionInfo; onClose: () => void }) {
 
 async function copy(id: string): Promise<void> {
   try {
-    await navigator.clipboard.writeText(id);
+    await copyText(id);
     say("The id is copied.");
   } catch (error) {
     complain(error);

@@ -55,7 +55,7 @@ export function PermissionAsk(props: {
         about={[asked.action, summaryOf(wanted)].filter(Boolean).join(": ")}
         problem={problem}
         isMine={given !== null}
-        asked={<PermissionWhat wanted={wanted} />}
+        asked={<PermissionWhat id={asked.permission_id} wanted={wanted} />}
       />
     );
   }
@@ -64,7 +64,7 @@ export function PermissionAsk(props: {
       <AskHead kind="Wants to use" name={asked.action}>
         {wanted.bySubagent && <span className="chip">subagent</span>}
       </AskHead>
-      <PermissionWhat wanted={wanted} />
+      <PermissionWhat id={asked.permission_id} wanted={wanted} />
       <PermissionReplies rule={wanted.rule} given={given} reply={reply} />
     </AskCard>
   );

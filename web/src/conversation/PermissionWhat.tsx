@@ -3,7 +3,7 @@ import { Plain } from "../parts/Plain";
 import type { Wanted } from "./asks";
 
 /** All of what would be done, for that is what a person approves. */
-export function PermissionWhat({ wanted }: { wanted: Wanted }) {
+export function PermissionWhat({ id, wanted }: { id: string; wanted: Wanted }) {
   const { command, cwd, paths, diff, description, why, input } = wanted;
   const isBare = command === null && diff === null && paths.length === 0;
   return (
@@ -20,7 +20,7 @@ export function PermissionWhat({ wanted }: { wanted: Wanted }) {
           </code>
         </pre>
       )}
-      {diff ? <Diff diff={diff} path={paths.length === 1 ? paths[0] : undefined} /> : null}
+      {diff ? <Diff id={id} diff={diff} path={paths.length === 1 ? paths[0] : undefined} /> : null}
       {!diff && paths.length > 0 && <Paths paths={paths} />}
       {cwd && (
         <p className="dim small">

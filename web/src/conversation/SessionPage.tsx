@@ -1,5 +1,5 @@
 import { DragomanError, type SessionInfo } from "dragoman-client";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { client, sessions } from "../app/api";
 import { href, type SessionTab } from "../app/route";
 import { Events } from "../inspect/Events";
@@ -24,7 +24,8 @@ export function SessionPage(props: Place) {
   const [attempt, setAttempt] = useState(0);
   const transcript = useTranscript(id, attempt);
   const session = useStore(sessions.known).get(id);
-  useEffect(() => void sessions.refresh(id), [id]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with another attempt, look again.
+  useEffect(() => void sessions.refresh(id), [id, attempt]);
   const again = useCallback(() => setAttempt((before) => before + 1), []);
   if (transcript === null) return null;
   return (
@@ -57,7 +58,9 @@ function Inside(
   const { id, tab, sequence, session, transcript } = props;
   const { error } = useStore(transcript.window);
   const wasKnown = useWasTrue(session !== undefined);
-  const isGone = (error instanceof DragomanError && error.status === 404) || (wasKnown && !session);
+  const isMissing = error instanceof DragomanError && error.status === 404;
+  const isGone = isMissing || (wasKnown && !session);
+  useWhenBack(error !== null && !isMissing, props.onAgain);
   if (isGone) return <Gone id={id} wasHere={wasKnown} />;
   return (
     <div className="session">
@@ -80,6 +83,17 @@ function Inside(
       )}
     </div>
   );
+}
+
+/** Tries again what failed, once the daemon is back. */
+function useWhenBack(failed: boolean, again: () => void): void {
+  const isOpen = useStore(sessions.connection) === "open";
+  const wasOpen = useRef(isOpen);
+  useEffect(() => {
+    const isBack = isOpen && !wasOpen.current;
+    wasOpen.current = isOpen;
+    if (isBack && failed) again();
+  }, [isOpen, failed, again]);
 }
 
 function useWasTrue(now: boolean): boolean {

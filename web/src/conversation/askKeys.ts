@@ -1,7 +1,7 @@
 /** The keys that answer: they act on the request that has the focus, else on the first one. */
 
 import { type RefObject, useEffect, useRef } from "react";
-import { type Shortcut, shortcuts } from "../app/keys";
+import { isBusy, type Shortcut, shortcuts } from "../app/keys";
 import { Store, useStore } from "../state/store";
 
 export type AskKind = "permission" | "question";
@@ -11,16 +11,19 @@ interface Ask {
   kind: AskKind;
   element: HTMLElement;
   press: (key: string) => void;
-  /** Whether it has been there long enough to be seen. */
-  ripe: boolean;
 }
 
-/** A key that was meant for something else must not answer what has just come. */
-const UNRIPE_MS = 300;
+/** A key that was meant for another request must not answer the next one before it is seen. */
+const UNSEEN_MS = 800;
 
 const open = new Set<Ask>();
 /** Those that took the focus when they came: they do so once. */
 const greeted = new Set<string>();
+/** Of each kind, the one that the keys will be about when it has been so for long enough. */
+const next: Record<AskKind, { ask: Ask | null; timer?: ReturnType<typeof setTimeout> }> = {
+  permission: { ask: null },
+  question: { ask: null },
+};
 /** Of each kind, the one that the keys are about. */
 const current = new Store<Readonly<Record<AskKind, Ask | null>>>({
   permission: null,
@@ -30,9 +33,9 @@ const current = new Store<Readonly<Record<AskKind, Ask | null>>>({
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 const KEYS: readonly Shortcut[] = [
-  { key: "y", does: "Allow once", act: () => press("permission", "y") },
-  { key: "a", does: "Allow always", act: () => press("permission", "a") },
-  { key: "n", does: "Reject", act: () => press("permission", "n") },
+  { key: "y", does: "Allow once, when an agent asks", act: () => press("permission", "y") },
+  { key: "a", does: "Allow always, when an agent asks", act: () => press("permission", "a") },
+  { key: "n", does: "Reject, when an agent asks", act: () => press("permission", "n") },
   ...DIGITS.map((key, at) => ({
     key,
     does: "Choose an answer, 1 to 9",
@@ -40,6 +43,8 @@ const KEYS: readonly Shortcut[] = [
     unlisted: at > 0,
   })),
 ];
+// Also while nothing asks, so that the help sheet names them.
+shortcuts.add(KEYS);
 
 /** Let keys answer a request while it is open. Says whether they are about this one. */
 export function useAskKeys(
@@ -53,7 +58,7 @@ export function useAskKeys(
   useEffect(() => {
     if (!isOpen || element.current === null) return;
     const press = (key: string) => latest.current(key);
-    return enter({ id, kind, element: element.current, press, ripe: false });
+    return enter({ id, kind, element: element.current, press });
   }, [id, kind, isOpen]);
   return { element, isCurrent: useStore(current)[kind]?.id === id };
 }
@@ -66,28 +71,22 @@ export function focusFirstAsk(): boolean {
 }
 
 function enter(ask: Ask): () => void {
-  if (open.size === 0) shortcuts.add(KEYS);
   open.add(ask);
   if (!greeted.has(ask.id)) {
     greeted.add(ask.id);
     const isFirst = inOrder()[0] === ask;
     if (isFirst && isFree(document.activeElement)) ask.element.focus({ preventScroll: true });
   }
-  const timer = setTimeout(() => {
-    ask.ripe = true;
-    look();
-  }, UNRIPE_MS);
+  look();
   return () => {
-    clearTimeout(timer);
     open.delete(ask);
-    if (open.size === 0) shortcuts.delete(KEYS);
     look();
   };
 }
 
 /** Whether nobody types, or is busy elsewhere: a key must not answer what one has not seen. */
 function isFree(active: Element | null): boolean {
-  if (document.querySelector("dialog[open]") !== null) return false;
+  if (isBusy()) return false;
   if (active === null || active === document.body) return true;
   if (active.matches("input, textarea, select, [contenteditable]")) return false;
   if ([...open].some(({ element }) => element.contains(active))) return false;
@@ -96,15 +95,18 @@ function isFree(active: Element | null): boolean {
 
 function look(): void {
   const asks = inOrder();
-  const of = (kind: AskKind) => {
-    const those = asks.filter((ask) => ask.kind === kind && ask.ripe);
-    return those.find(hasFocus) ?? those[0] ?? null;
-  };
-  const [permission, question] = [of("permission"), of("question")];
-  const before = current.get();
-  if (before.permission !== permission || before.question !== question) {
-    current.set({ permission, question });
+  for (const kind of ["permission", "question"] as const) {
+    const those = asks.filter((ask) => ask.kind === kind);
+    aim(kind, those.find(hasFocus) ?? those[0] ?? null);
   }
+}
+
+function aim(kind: AskKind, ask: Ask | null): void {
+  if (next[kind].ask === ask) return;
+  clearTimeout(next[kind].timer);
+  const turn = (to: Ask | null) => current.update((before) => ({ ...before, [kind]: to }));
+  if (current.get()[kind] !== null) turn(null);
+  next[kind] = { ask, timer: setTimeout(() => turn(ask), UNSEEN_MS) };
 }
 
 const hasFocus = ({ element }: Ask) => element.contains(document.activeElement);

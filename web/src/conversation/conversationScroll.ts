@@ -1,14 +1,12 @@
 /** Where one is in a conversation, and what follows from that. */
 
-import type { Virtualizer } from "@tanstack/react-virtual";
+import type { VirtualItem, Virtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useStore } from "../state/store";
 import type { Transcript, Window } from "../state/transcript";
 import { complain } from "../ui/notices";
 import { holderOf, rowOf } from "./conversationFind";
 
-/** So near to the end counts as at the end, in pixels. */
-export const NEAR_END = 60;
 /** So many lines before an edge more are asked for. */
 const NEAR_EDGE = 12;
 
@@ -19,24 +17,46 @@ export function tell(error: unknown): void {
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
-/** Whether one sees the end. */
-export function useIsAtEnd(scroller: RefObject<HTMLDivElement | null>, count: number): boolean {
-  const [isAtEnd, setIsAtEnd] = useState(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with the lines the height changes.
-  useEffect(() => {
-    const element = scroller.current;
-    if (element === null) return;
-    const look = () =>
-      setIsAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR_END);
-    look();
-    element.addEventListener("scroll", look, { passive: true });
-    return () => element.removeEventListener("scroll", look);
-  }, [scroller, count === 0]);
-  return isAtEnd;
+/** Where one was: a line, how much of it was above, and how high the lines were. */
+interface Spot {
+  key: string;
+  offset: number;
+  measured: VirtualItem[];
 }
 
-/** Begin at the end, unless the address points elsewhere. */
+/** A transcript is open as long as the page of its session, whichever tab is shown. */
+const spots = new WeakMap<Transcript, Spot>();
+
+/** How high the lines were when they were last seen. */
+export const measuredBefore = (transcript: Transcript): VirtualItem[] =>
+  spots.get(transcript)?.measured ?? [];
+
+/** Remember where one is when one leaves, unless that is the end. */
+export function useSpot(
+  transcript: Transcript,
+  list: List,
+  scroller: RefObject<HTMLDivElement | null>,
+  isFollowing: boolean,
+): void {
+  const following = useRef(isFollowing);
+  following.current = isFollowing;
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    return () => {
+      const top = element?.scrollTop ?? 0;
+      const line = list.getVirtualItemForOffset(top);
+      if (following.current || !line) spots.delete(transcript);
+      else {
+        const measured = list.takeSnapshot();
+        spots.set(transcript, { key: String(line.key), offset: top - line.start, measured });
+      }
+    };
+  }, [transcript, list, scroller]);
+}
+
+/** Begin where one was, else at the end, unless the address points elsewhere. */
 export function useStart(
+  transcript: Transcript,
   list: List,
   rows: readonly string[],
   { loading }: Window,
@@ -45,9 +65,14 @@ export function useStart(
   const begun = useRef(false);
   useLayoutEffect(() => {
     if (begun.current || rows.length === 0) return;
-    if (sequence === null) list.scrollToEnd();
+    if (sequence === null) {
+      const spot = spots.get(transcript);
+      const line = spot && list.measurementsCache[rows.indexOf(spot.key)];
+      if (spot && line) list.scrollToOffset(line.start + spot.offset);
+      else list.scrollToEnd();
+    }
     begun.current = loading !== "first";
-  }, [list, rows, loading, sequence]);
+  }, [transcript, list, rows, loading, sequence]);
 }
 
 /** Ask for more where one comes near to what is not here. */

@@ -1,6 +1,7 @@
 /** What a person is about to say in one session: words and files, kept until they are sent. */
 
 import { type Delivery, type DragomanClient, DragomanError } from "dragoman-client";
+import type { Shelf } from "../state/shelf";
 import { Store } from "../state/store";
 import { reason } from "../ui/notices";
 import { remembering } from "./history";
@@ -33,9 +34,6 @@ export interface DraftValue {
   sent: readonly string[];
 }
 
-/** Where a draft outlives its page. */
-export type Memory = Pick<Storage, "getItem" | "setItem" | "removeItem">;
-
 export class Draft {
   readonly value: Store<DraftValue>;
   readonly #files = new Map<string, { file: File; stop: AbortController }>();
@@ -46,14 +44,15 @@ export class Draft {
     readonly sessionId: string,
     readonly client: DragomanClient,
     readonly uploads: Pick<Uploads, "upload" | "remove">,
-    readonly memory: Memory,
+    /** Where it outlives its page. */
+    readonly shelf: Shelf,
   ) {
     this.value = new Store<DraftValue>({
-      text: this.memory.getItem(this.#place("draft")) ?? "",
+      text: this.shelf.getItem(this.#place("draft")) ?? "",
       files: [],
       sending: false,
       problem: null,
-      sent: listIn(this.memory.getItem(this.#place("sent"))),
+      sent: listIn(this.shelf.getItem(this.#place("sent"))),
     });
   }
 
@@ -162,12 +161,8 @@ export class Draft {
   }
 
   #keep(what: "draft" | "sent", text: string): void {
-    try {
-      if (text === "") this.memory.removeItem(this.#place(what));
-      else this.memory.setItem(this.#place(what), text);
-    } catch {
-      // The browser's memory is full, or closed to us: the draft lives as long as its page.
-    }
+    if (text === "") this.shelf.removeItem(this.#place(what));
+    else this.shelf.setItem(this.#place(what), text);
   }
 
   #place(what: "draft" | "sent"): string {

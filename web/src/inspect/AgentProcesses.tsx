@@ -4,6 +4,7 @@ import { href, toSession } from "../app/route";
 import { Plain } from "../parts/Plain";
 import { useStore } from "../state/store";
 import { ago, bytes, duration, titleOf } from "../ui/words";
+import { Problem } from "./Problem";
 import { branches, busy, type Sample, sampleOf } from "./tree";
 import { usePolled } from "./usePolled";
 
@@ -15,7 +16,7 @@ export function AgentProcesses({ agents }: { agents: readonly AgentInfo[] }) {
   return (
     <section className="agents-part" aria-labelledby="agents-run">
       <h2 id="agents-run">Processes</h2>
-      {problem && <p className="bad-text small">{problem}</p>}
+      <Problem text={problem} />
       {value?.processes.length === 0 && (
         <p className="card agents-nothing dim">
           No agent runs now. A process starts with the first message of a session.

@@ -4,6 +4,7 @@ import { AgentCard } from "./AgentCard";
 import { AgentFeatures } from "./AgentFeatures";
 import { AgentProcesses } from "./AgentProcesses";
 import { DaemonPanel } from "./DaemonPanel";
+import { Problem } from "./Problem";
 import { useEvery } from "./useEvery";
 import "./Agents.css";
 
@@ -20,13 +21,9 @@ export function Agents() {
           <Back />
           <h1>Agents</h1>
         </header>
-        {problem && (
-          <p role="alert" className="bad-text">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         {list === null ? (
-          !problem && <p className="dim">Looking for agents…</p>
+          <p className="dim">Looking for agents…</p>
         ) : (
           <>
             <ul className="agents-cards" aria-label="Agents">

@@ -3,6 +3,7 @@ import { client } from "../app/api";
 import { Plain } from "../parts/Plain";
 import { bytes, count } from "../ui/words";
 import { Fact } from "./AgentCard";
+import { Problem } from "./Problem";
 import { uptime } from "./uptime";
 import { usePolled } from "./usePolled";
 
@@ -16,7 +17,7 @@ export function DaemonPanel() {
   return (
     <section className="agents-part" aria-labelledby="agents-daemon">
       <h2 id="agents-daemon">The daemon</h2>
-      {problem && <p className="bad-text small">{problem}</p>}
+      <Problem text={problem} />
       {value && <Panel status={value} isHeard={problem === ""} />}
     </section>
   );

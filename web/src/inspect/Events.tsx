@@ -25,18 +25,19 @@ interface Props {
 export function Events({ session, transcript, sequence }: Props) {
   const { sessionId } = transcript;
   const log = useEventLog(transcript, session);
-  const { count, error } = useStore(log.state);
+  const { count, heard, error } = useStore(log.state);
   const [filter, setFilter] = useState<Filter>(NO_FILTER);
   const scan = useScan(log, transcript, filter);
   const found = useFound(scan);
   const places = usePlaces(log, found);
-  const [stoodAt, setStoodAt] = useState<number | null>(sequence === null ? null : count);
+  /** How many had been heard when following stopped; null while it goes on. */
+  const [stoodAt, setStoodAt] = useState<number | null>(sequence === null ? null : heard);
   const [face, setFace] = useState<Face>("event");
   const [exporting, setExporting] = useState(false);
 
   const follow = useCallback(
     (following: boolean) =>
-      setStoodAt((before) => (following ? null : (before ?? log.state.get().count))),
+      setStoodAt((before) => (following ? null : (before ?? log.state.get().heard))),
     [log],
   );
   const choose = useCallback(
@@ -64,7 +65,7 @@ export function Events({ session, transcript, sequence }: Props) {
         count={count}
         onGo={choose}
         following={stoodAt === null}
-        fresh={stoodAt === null ? 0 : Math.max(0, count - stoodAt)}
+        fresh={stoodAt === null ? 0 : Math.max(0, heard - stoodAt)}
         onFollow={follow}
         onExport={() => setExporting(true)}
       />

@@ -56,6 +56,7 @@ function Types({ filter, onFilter }: Props) {
   };
   return (
     <div className="events-types">
+      <span className="events-types-label">Types</span>
       {FAMILIES.map(([family, types]) => (
         <fieldset key={family} className="events-family">
           <legend className="unseen">{family}</legend>

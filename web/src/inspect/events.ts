@@ -1,6 +1,7 @@
 /** One line for each event: what the list of events shows, finds and filters by. */
 
-import type { ContentPart, Event, EventType, Item } from "dragoman-client";
+import type { ContentPart, Event, EventType, Item, Usage } from "dragoman-client";
+import { tokensIn } from "../ui/words";
 
 /** What is kept of an event to show its line. */
 export interface Row {
@@ -142,8 +143,8 @@ function partSummary(part: ContentPart): string {
   }
 }
 
-function tokens(usage: { input_tokens?: number; output_tokens?: number } | undefined) {
-  return usage && `${usage.input_tokens ?? 0} in, ${usage.output_tokens ?? 0} out`;
+function tokens(usage: Usage | undefined) {
+  return usage && `${tokensIn(usage)} in, ${usage.output_tokens ?? 0} out`;
 }
 
 function by(approver: { token?: string | null; rule?: string } | undefined) {

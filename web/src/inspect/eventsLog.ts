@@ -9,6 +9,8 @@ const MOST_PAGES = 40;
 export interface LogState {
   /** How many events there are; row n is sequence n. */
   count: number;
+  /** How many came since the log is shown. */
+  heard: number;
   /** Goes up whenever something came that can be shown. */
   version: number;
   error: Error | null;
@@ -27,7 +29,7 @@ export class EventLog {
     readonly sessionId: string,
     count: number,
   ) {
-    this.state = new Store<LogState>({ count, version: 0, error: null });
+    this.state = new Store<LogState>({ count, heard: 0, version: 0, error: null });
   }
 
   get pagesKept(): number {
@@ -61,9 +63,13 @@ export class EventLog {
       if (page === undefined && place === 0) this.#keep(number, [event]);
       else if (page?.length === place) page.push(event);
     }
-    const { count, version } = this.state.get();
+    const { count, heard, version } = this.state.get();
     const end = events.at(-1)?.sequence ?? 0;
-    this.#change({ count: Math.max(count, end), version: version + 1 });
+    this.#change({
+      count: Math.max(count, end),
+      heard: heard + events.length,
+      version: version + 1,
+    });
   }
 
   /** Begin, or begin again. */

@@ -1,8 +1,9 @@
-import { memo, useMemo, useState } from "react";
+import { memo, useId, useMemo } from "react";
 import { Copy } from "../ui/Copy";
 import { coloured, languageOf, type Run } from "./code";
 import { visible } from "./marks";
 import { Plain } from "./Plain";
+import { useAmount } from "./place";
 import { Runs } from "./Runs";
 import { type DiffLine, type FileDiff, type Hunk, readDiff } from "./unified";
 import "./Diff.css";
@@ -12,7 +13,14 @@ const FIRST = 40;
 const MORE = 1_000;
 
 /** A unified diff with line numbers and colours; what is no diff is shown as the text it is. */
-export const Diff = memo(function Diff({ diff, path }: { diff: string; path?: string }) {
+export const Diff = memo(function Diff(props: {
+  /** Under which it is remembered how much of it was asked for. */
+  id?: string;
+  diff: string;
+  path?: string;
+}) {
+  const own = useId();
+  const { id = own, diff, path } = props;
   const files = useMemo(() => readDiff(diff), [diff]);
   if (files.length === 0) {
     return (
@@ -28,6 +36,7 @@ export const Diff = memo(function Diff({ diff, path }: { diff: string; path?: st
       {files.map((file) => (
         <FileChange
           key={at++}
+          id={`${id}:file${at}`}
           file={file}
           path={(alone && path) || file.path}
           diff={alone ? diff : null}
@@ -39,8 +48,8 @@ export const Diff = memo(function Diff({ diff, path }: { diff: string; path?: st
 
 const CHANGES = { new: "new", deleted: "deleted", renamed: "renamed", changed: null } as const;
 
-function FileChange(props: { file: FileDiff; path: string; diff: string | null }) {
-  const { file, path, diff } = props;
+function FileChange(props: { id: string; file: FileDiff; path: string; diff: string | null }) {
+  const { id, file, path, diff } = props;
   const change = CHANGES[file.change];
   const name = visible(path);
   return (
@@ -61,7 +70,7 @@ function FileChange(props: { file: FileDiff; path: string; diff: string | null }
         </span>
         {diff !== null && <Copy text={diff} />}
       </figcaption>
-      {file.hunks.length > 0 && <Hunks file={file} path={path} />}
+      {file.hunks.length > 0 && <Hunks id={id} file={file} path={path} />}
     </figure>
   );
 }
@@ -70,8 +79,8 @@ interface Row extends DiffLine {
   runs: readonly Run[];
 }
 
-function Hunks({ file, path }: { file: FileDiff; path: string }) {
-  const [most, setMost] = useState(FIRST);
+function Hunks({ id, file, path }: { id: string; file: FileDiff; path: string }) {
+  const [most, setMost] = useAmount(id, FIRST);
   const rows = useMemo(() => {
     const language = languageOf(path);
     return file.hunks.map((hunk) => ({ hunk, rows: rowsOf(hunk, language) }));
@@ -101,7 +110,7 @@ function Hunks({ file, path }: { file: FileDiff; path: string }) {
         <button
           type="button"
           className="button quiet small diff-more"
-          onClick={() => setMost((before) => before + MORE)}
+          onClick={() => setMost(most + MORE)}
         >
           Show {Math.min(total - most, MORE)} more lines
         </button>

@@ -8,8 +8,8 @@ import "./File.css";
 const WORDS = { read: "Read", write: "Wrote", patch: "Changed" } as const;
 
 /** A file that was read, written or changed, with what changed in it. */
-export function File({ part }: { part: FileRef }) {
-  if (part.diff) return <Diff diff={part.diff} path={part.path} />;
+export function File({ id, part }: { id: string; part: FileRef }) {
+  if (part.diff) return <Diff id={id} diff={part.diff} path={part.path} />;
   return (
     <p className="file" title={visible(part.path)}>
       <span className="dim">{WORDS[part.action]}</span>{" "}
@@ -24,7 +24,10 @@ export function File({ part }: { part: FileRef }) {
 export function Attachment({ path }: { path: string }) {
   return (
     <span className="chip file-attached" title={visible(path)}>
-      <span aria-hidden="true">📎</span> <Plain text={nameOf(path)} />
+      <span aria-hidden="true">📎</span>
+      <span className="cut">
+        <Plain text={nameOf(path)} />
+      </span>
     </span>
   );
 }

@@ -6,6 +6,7 @@ import { Cut, MOST_CHARACTERS } from "./Cut";
 import { visible } from "./marks";
 import { Plain } from "./Plain";
 import { blocks } from "./settle";
+import { useCalm } from "./useCalm";
 import "./Markdown.css";
 
 type Tree = NonNullable<ExtraProps["node"]>;
@@ -25,7 +26,7 @@ export const Markdown = memo(function Markdown(props: {
   return (
     <div className="markdown" data-growing={growing}>
       {parts.map((part) => (
-        <Block key={at++} text={part} />
+        <Block key={at++} text={part} growing={growing && at === parts.length} />
       ))}
     </div>
   );
@@ -44,7 +45,14 @@ function Huge({ id, text }: { id: string; text: string }) {
   );
 }
 
-const Block = memo(function Block({ text }: { text: string }) {
+/** A block that is so long is not drawn again for every word that comes. */
+const LONG = 8_000;
+
+const Block = memo(function Block({ text, growing }: { text: string; growing: boolean }) {
+  return <Drawn text={useCalm(text, growing && text.length > LONG)} />;
+});
+
+const Drawn = memo(function Drawn({ text }: { text: string }) {
   const clean = useMemo(() => visible(text), [text]);
   return (
     <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={safe}>
@@ -72,6 +80,13 @@ const COMPONENTS: Components = {
     if (code?.type !== "element") return <pre>{children}</pre>;
     return <CodeBlock text={textOf(code).replace(/\n$/, "")} language={languageOf(code)} />;
   },
+  table: ({ children }) => (
+    // biome-ignore lint/a11y/useSemanticElements: it is no section of the page, it only scrolls.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+    <div className="markdown-table scroll-x" role="group" aria-label="Table" tabIndex={0}>
+      <table>{children}</table>
+    </div>
+  ),
   input: ({ checked }) => (
     <span role="img" aria-label={checked ? "done" : "not done"}>
       {checked ? "☑" : "☐"}

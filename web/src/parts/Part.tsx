@@ -26,9 +26,9 @@ export function Part(props: { id: string; part: ContentPart; growing?: boolean }
         />
       );
     case "file_ref":
-      return <File part={part} />;
+      return <File id={id} part={part} />;
     case "image":
-      return <Picture path={part.path} />;
+      return <Picture path={part.path} mime={part.mime ?? null} />;
     case "json":
       return <Structured id={id} value={part.json} />;
     case "status":
@@ -46,6 +46,6 @@ export function Part(props: { id: string; part: ContentPart; growing?: boolean }
 export function Structured({ id, value }: { id: string; value: unknown }) {
   const steps = stepsOf(value);
   if (steps) return <Plan steps={steps} />;
-  if (isRecord(value) && typeof value.diff === "string") return <Diff diff={value.diff} />;
+  if (isRecord(value) && typeof value.diff === "string") return <Diff id={id} diff={value.diff} />;
   return <Json id={id} value={value} />;
 }

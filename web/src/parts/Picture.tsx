@@ -1,19 +1,17 @@
 import { useState } from "react";
-import { client } from "../app/api";
 import { Dialog } from "../ui/Dialog";
 import { visible } from "./marks";
 import { nameOf } from "./paths";
 import { useSessionId } from "./place";
+import { usePicture } from "./usePicture";
 import "./Picture.css";
 
-/** An image that the daemon stored; a click shows it large. */
-export function Picture({ path }: { path: string }) {
-  const sessionId = useSessionId();
+/** An image that the daemon has; a click shows it large. */
+export function Picture({ path, mime }: { path: string; mime: string | null }) {
   const [large, setLarge] = useState(false);
-  const [broken, setBroken] = useState(false);
-  const source = client.files.url(sessionId, nameOf(path));
+  const { source, onError } = usePicture(useSessionId(), path, mime);
   const name = visible(nameOf(path));
-  if (broken) return <p className="dim small">The image {name} cannot be shown.</p>;
+  if (source === null) return <p className="dim small">The image {name} cannot be shown.</p>;
   return (
     <>
       <button
@@ -22,7 +20,7 @@ export function Picture({ path }: { path: string }) {
         aria-label={`Enlarge image ${name}`}
         onClick={() => setLarge(true)}
       >
-        <img src={source} alt={`Attached: ${name}`} onError={() => setBroken(true)} />
+        <img src={source} alt={`Attached: ${name}`} onError={onError} />
       </button>
       {large && (
         <Dialog title={name} onClose={() => setLarge(false)}>

@@ -17,7 +17,7 @@ const AHEAD = 15;
 
 /** The sessions that fit, however many there are: only those in sight are drawn. */
 export function SessionList() {
-  const { sessions: rows, more, loading, error } = useStore(sessions.listing);
+  const { query, sessions: rows, more, loading, error } = useStore(sessions.listing);
   const waiting = useStore(sessions.waiting);
   const now = useNow(20_000);
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
@@ -36,6 +36,8 @@ export function SessionList() {
   useEffect(() => {
     if (walk.moved > 0 && walk.at >= 0) scrollToIndex(walk.at, { align: "auto" });
   }, [walk.moved, walk.at, scrollToIndex]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another query is another list.
+  useEffect(() => void scroller?.scrollTo({ top: 0 }), [query, scroller]);
   const drawn = virtual.getVirtualItems();
   useMore((drawn.at(-1)?.index ?? 0) + AHEAD >= rows.length, more);
   return (

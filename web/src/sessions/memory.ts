@@ -1,6 +1,7 @@
 /** The last choice, kept in the browser: never values of variables, nor headers. */
 
 import type { McpServer } from "dragoman-client";
+import { type Shelf, shelf } from "../state/shelf";
 import { type Draft, EMPTY, newSkill, type PermissionMode, type SkillRow } from "./draft";
 import { newServer, type ServerRow } from "./mcp";
 import { newKey } from "./pairs";
@@ -28,14 +29,14 @@ interface Memory {
   skills: readonly Partial<SkillRow>[];
 }
 
-type Shelf = Pick<Storage, "getItem" | "setItem">;
+type Kept = Pick<Shelf, "getItem" | "setItem">;
 
 /** Keep what was chosen; environment variables, headers and anything like them are left out. */
-export function remember(draft: Draft, shelf: Shelf = localStorage): void {
+export function remember(draft: Draft, on: Kept = shelf): void {
   const { agent, model, variant, mode, permissionMode, directory, skills } = draft;
   const memory: Memory = {
     agent,
-    agents: { ...read(shelf).agents, [agent]: { model, variant, mode } },
+    agents: { ...read(on).agents, [agent]: { model, variant, mode } },
     permissionMode,
     directory,
     mcp: draft.mcp.map(({ name, kind, line, url, rest }) => ({
@@ -47,17 +48,18 @@ export function remember(draft: Draft, shelf: Shelf = localStorage): void {
     })),
     skills,
   };
-  shelf.setItem(KEY, JSON.stringify(memory));
+  on.setItem(KEY, JSON.stringify(memory));
 }
 
 /** A form that begins with the last choice. */
-export function recall(shelf: Shelf = localStorage): Draft {
-  const { agent = "", permissionMode, directory, mcp, skills } = read(shelf);
+export function recall(on: Kept = shelf): Draft {
+  const { agent = "", permissionMode, directory, mcp, skills } = read(on);
   return {
     ...EMPTY,
     agent,
-    ...recallFor(agent, shelf),
-    permissionMode: permissionMode ?? EMPTY.permissionMode,
+    ...recallFor(agent, on),
+    // That nobody shall be asked is chosen anew each time.
+    permissionMode: permissionMode === "bypass" ? "default" : (permissionMode ?? "default"),
     directory: directory ?? "",
     mcp: (mcp ?? []).map((row) => ({ ...newServer(), ...row })),
     skills: (skills ?? []).map((row) => ({ ...newSkill(), ...row, key: newKey() })),
@@ -65,13 +67,13 @@ export function recall(shelf: Shelf = localStorage): Draft {
 }
 
 /** What was chosen last for an agent. */
-export function recallFor(agent: string, shelf: Shelf = localStorage): ForAgent {
-  return { model: "", variant: "", mode: "", ...read(shelf).agents?.[agent] };
+export function recallFor(agent: string, on: Kept = shelf): ForAgent {
+  return { model: "", variant: "", mode: "", ...read(on).agents?.[agent] };
 }
 
-function read(shelf: Shelf): Partial<Memory> {
+function read(on: Kept): Partial<Memory> {
   try {
-    const kept: unknown = JSON.parse(shelf.getItem(KEY) ?? "{}");
+    const kept: unknown = JSON.parse(on.getItem(KEY) ?? "{}");
     return typeof kept === "object" && kept !== null ? kept : {};
   } catch {
     // Written by something else, or by hand: one begins anew.

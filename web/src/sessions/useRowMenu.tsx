@@ -1,5 +1,6 @@
 import type { SessionInfo } from "dragoman-client";
 import { type ReactNode, useCallback, useState } from "react";
+import { copyText } from "../ui/clipboard";
 import { complain, say } from "../ui/notices";
 import { titleOf } from "../ui/words";
 import { DeleteDialog, RenameDialog } from "./dialogs";
@@ -46,7 +47,7 @@ export function useRowMenu(): {
 
 async function copyId(sessionId: string): Promise<void> {
   try {
-    await navigator.clipboard.writeText(sessionId);
+    await copyText(sessionId);
     say("The id is copied.");
   } catch (error) {
     complain(error);

@@ -40,8 +40,13 @@ export function useWalk(rows: readonly SessionInfo[], list: HTMLElement | null) 
   }, [moved, list]);
   const keys = useMemo<readonly Shortcut[]>(
     () => [
-      { key: "j", does: "Next session in the list", act: () => go("next") },
-      { key: "k", does: "Previous session in the list", act: () => go("previous") },
+      {
+        key: "j",
+        does: "Next and previous session in the list",
+        act: () => go("next"),
+        shown: ["j", "k"],
+      },
+      { key: "k", does: "Previous session", act: () => go("previous"), unlisted: true },
     ],
     [go],
   );

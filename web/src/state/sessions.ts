@@ -4,28 +4,17 @@ import {
   type Connection,
   type DragomanClient,
   DragomanError,
-  type EventType,
   type Pending,
   type SessionInfo,
   type SessionStatus,
 } from "dragoman-client";
+import { type Company, hearAll } from "./feed";
 import { seen, whileSeen } from "./sight";
 import { Store } from "./store";
 
-/** What changes how a session is listed, or whether it waits for somebody. */
-const TYPES: readonly EventType[] = [
-  "session.started",
-  "session.updated",
-  "session.ended",
-  "turn.started",
-  "turn.ended",
-  "permission.requested",
-  "permission.resolved",
-  "question.requested",
-  "question.resolved",
-  "queue.updated",
-];
 const PAGE = 100;
+/** No more than so many are listed anew at once. */
+const MOST_AT_ONCE = 1_000;
 /** Changes are looked up together, after so long. */
 const GATHER_MS = 150;
 
@@ -70,12 +59,16 @@ export class Sessions {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #asked = 0;
 
-  constructor(readonly client: DragomanClient) {}
+  constructor(
+    readonly client: DragomanClient,
+    /** The pages that one stream is shared with. */
+    readonly company: Company | null = null,
+  ) {}
 
   /** Load, and follow until the signal. Throws where the daemon lets nobody in. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#follow(whileSeen(signal));
+      await hearAll(this.client, this.company, this.#hearer, whileSeen(signal));
       // Out of sight only the number in the title counts.
       const looking = setInterval(() => void this.#findWaiting(), UNSEEN_MS);
       await seen(signal);
@@ -83,26 +76,29 @@ export class Sessions {
     }
   }
 
-  async #follow(signal: AbortSignal): Promise<void> {
+  readonly #hearer = {
+    touched: (sessionId: string) => this.touch(sessionId),
     // The list is read after the stream is open, so that nothing falls between the two.
-    let first = true;
-    const onConnection = (connection: Connection) => {
+    connected: (connection: Connection) => {
       this.connection.set(connection);
       if (connection !== "open") return;
-      if (first) void this.search(this.listing.get().query);
-      first = false;
+      void this.#listAnew();
       void this.#findWaiting();
-    };
-    const feed = this.client.streamAll({ types: TYPES, signal, onConnection });
-    for await (const { event } of feed) this.touch(event.session_id);
+    },
+  };
+
+  /** As many as are listed: what was deleted meanwhile was not told. */
+  #listAnew(): Promise<void> {
+    const { query, sessions } = this.listing.get();
+    return this.search(query, Math.min(Math.max(sessions.length, PAGE), MOST_AT_ONCE));
   }
 
   /** List what fits. */
-  async search(query: Query): Promise<void> {
+  async search(query: Query, limit = PAGE): Promise<void> {
     const asked = ++this.#asked;
     this.#change({ query, loading: true });
     try {
-      const page = await this.client.listSessions({ ...query, limit: PAGE });
+      const page = await this.client.listSessions({ ...query, limit });
       if (asked !== this.#asked) return;
       this.#learn(page.sessions);
       this.#change({

@@ -39,6 +39,8 @@ const NOTHING: Window = {
 
 export class Transcript {
   readonly window = new Store<Window>(NOTHING);
+  /** Counts how often somebody wanted to see the end. */
+  readonly wantsEnd = new Store(0);
   #kept: Event[] = [];
   #compactAt = 2 * PAGE;
   #waiting: Event[] = [];

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { copyText } from "./clipboard";
 
 /** Copies a text, and says so. */
 export function Copy(props: { text: string | (() => string); label?: string }) {
@@ -6,7 +7,7 @@ export function Copy(props: { text: string | (() => string); label?: string }) {
   const copy = async () => {
     const text = typeof props.text === "string" ? props.text : props.text();
     try {
-      await navigator.clipboard.writeText(text);
+      await copyText(text);
       setSaid("Copied");
     } catch {
       setSaid("The browser did not allow it");

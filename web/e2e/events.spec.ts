@@ -76,6 +76,7 @@ test("an event in full, with what the agent itself had said; and events that fit
   const spoken = events.find((event) => event.type === "item.delta" && !event.synthetic) as Event;
   const { sequence } = spoken;
   await page.goto(`${daemon.url}/ui/#/sessions/${id}/events/${sequence}`);
+  await page.reload();
   const detail = detailOf(page, sequence);
   await expect(detail).toContainText(spoken.event_id);
   await expect(detail).toContainText('"content_type"');

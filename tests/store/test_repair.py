@@ -21,7 +21,7 @@ from tests.store.shelf import create, everything, message, outside, row, said, u
 
 SESSIONS = ("one", "two", "three")
 EVENTS = 120
-FLIPS = 150
+FLIPS = 60
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tests.store.test_repair import prefixes, quarantined
 LOG = f"{DATABASE}-wal"
 FRAME = 24 + PAGE_SIZE
 EVENTS = 60
-FLIPS = 60
+FLIPS = 30
 
 
 async def write(store: SqliteStore, name: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,14 @@ from dragoman.agents.codex import ADAPTER
 from tests.agents.codex.live.scripts import configured
 from tests.agents.live import RECORD, Bench, bench, executable
 from tests.daemon import Daemon, running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_litter() -> None:
+    """Codex's sandbox puts an empty `.git` beside our folders, and leaves it when it is killed."""
+    for name in (".git", ".agents", ".codex"):
+        with contextlib.suppress(OSError):
+            Path(tempfile.gettempdir(), name).rmdir()
 
 
 @pytest.fixture(scope="module")

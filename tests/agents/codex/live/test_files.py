@@ -48,6 +48,9 @@ def git_apply(folder: Path, depth: int, before: Files, diff: str) -> Files:
 
 def change(live: Live, before: Files, *changes: str) -> Item:
     """Have files changed, and prove that the diffs tell how; the result."""
+    # A turn's diff is relative to where a `.git` is found, and while any sandbox of Codex runs,
+    # there is an empty one beside all our folders.
+    subprocess.run(["git", "init", "-q"], cwd=live.workspace, check=True)
     lay_out(live.workspace, before)
     live.model.add(calls(patch(*changes)), "Done.")
     events = live.turn("Change them")

@@ -162,7 +162,9 @@ class Following:
 
     def result(self) -> Followed:
         """Wait until all have seen everything."""
-        out, _ = self._process.communicate(timeout=DEADLINE_S)
-        if self._process.returncode:
+        assert self._process.stdout is not None
+        # Not communicate(): what came right behind the first line is in this file's buffer.
+        out = self._process.stdout.read()
+        if self._process.wait(DEADLINE_S):
             raise RuntimeError("a reader did not see everything")
         return msgspec.json.decode(out, type=Followed)

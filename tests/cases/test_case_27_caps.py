@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -92,3 +93,21 @@ def test_case_27_connections_that_ask_for_nothing_make_room(data_dir: Path) -> N
         late = stack.enter_context(connected(daemon.port))
         late.sendall(request("/v1/health", host(daemon)))
         assert read_answer(late).status == 200
+
+
+def test_case_27_however_few_files_there_are_who_comes_too_late_is_told(data_dir: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    daemon = Daemon(data_dir)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (80, hard))
+    try:
+        daemon.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    told = set()
+    with ExitStack() as opened:
+        for _ in range(60):
+            connection = opened.enter_context(connected(daemon.port))
+            connection.sendall(request("/v1/events/sse", host(daemon), bearer(daemon)))
+            told.add(connection.recv(200).split()[1])
+    daemon.stop()
+    assert told == {b"200", b"503"}

@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
 """How often everybody is looked at."""
+OWN_FILES = 48
+"""So many the daemon keeps for itself, however few there are."""
 STRANGERS = 64
 """So many who cannot come in are being told so; the first of them goes when another one comes."""
 
@@ -150,14 +152,18 @@ class Crowd:
 
     @property
     def places(self) -> int:
+        """How many may be connected."""
         if self.limits.connections:
             return self.limits.connections
         # The rest is for the store and for agents.
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        return files * 3 // 4 if files != resource.RLIM_INFINITY else 1 << 30
+        if files == resource.RLIM_INFINITY:
+            return 1 << 30
+        return max(1, min(files * 3 // 4, files - OWN_FILES))
 
     @property
     def stream_places(self) -> int:
+        """How many may follow a stream."""
         # A few places stay for requests: a stream holds its own for hours.
         return self.limits.streams or self.places * 9 // 10
 

@@ -17,6 +17,8 @@ export default defineConfig({
     // The page's own policy forbids data: scripts and styles; small files stay files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // One file: the page comes from this machine, and is kept by the browser.
+    chunkSizeWarningLimit: 1000,
   },
   server: {
     // The daemon answers its own page only, so that is who asks.

@@ -65,22 +65,10 @@ class FsStat(Http, frozen=True, kw_only=True):
     """Where a symbolic link leads, in its own words."""
 
 
-class FsEntry(Http, frozen=True, kw_only=True):
+class FsEntry(FsStat, frozen=True, kw_only=True):
     """An entry of a folder."""
 
     name: str
-    path: str
-    """Absolute."""
-    entry_type: EntryType
-    """Of a symbolic link: of what it leads to, and `file` where that is not to be seen."""
-    size: int
-    """In bytes."""
-    modified: str | None = None
-    """RFC 3339, UTC."""
-    kind: EntryKind
-    """What it is itself: `other` is a pipe, a socket or a device, and cannot be read."""
-    target: str | None = None
-    """Where a symbolic link leads, in its own words."""
 
 
 class FsWritten(Http, frozen=True, kw_only=True):

@@ -19,7 +19,9 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 """How often everybody is looked at."""
 OWN_FILES = 48
-"""So many the daemon keeps for itself, however few there are."""
+"""So many the daemon keeps for itself, where there are so many."""
+FEWEST = 4
+"""So many may be connected, however few files there are."""
 STRANGERS = 64
 """So many who cannot come in are being told so; the first of them goes when another one comes."""
 
@@ -159,7 +161,7 @@ class Crowd:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if files == resource.RLIM_INFINITY:
             return 1 << 30
-        return max(1, min(files * 3 // 4, files - OWN_FILES))
+        return max(FEWEST, min(files * 3 // 4, files - OWN_FILES))
 
     @property
     def stream_places(self) -> int:

@@ -338,7 +338,7 @@ def test_a_conversation_goes_on_in_one_session_only(daemon: Daemon) -> None:
     assert daemon.request("POST", "/sessions", again).status == 201
 
 
-def test_secrets_of_mcp_servers_are_not_shown(daemon: Daemon) -> None:
+def test_secrets_of_mcp_servers_and_skills_are_not_shown(daemon: Daemon) -> None:
     servers = {
         "far": {
             "type": "remote",
@@ -348,7 +348,9 @@ def test_secrets_of_mcp_servers_are_not_shown(daemon: Daemon) -> None:
         },
         "near": {"type": "local", "command": ["x"], "env": {"KEY": "secret"}},
     }
-    answer = daemon.request("POST", "/sessions/masked", {"agent": "mock", "mcp": servers})
+    skills = {"sources": [{"type": "git", "source": "https://me:s@secret@far.example/x.git"}]}
+    asked = {"agent": "mock", "mcp": servers, "skills": skills}
+    answer = daemon.request("POST", "/sessions/masked", asked)
     assert answer.status == 200, answer.body
     shown = daemon.request("GET", "/sessions/masked")
     assert b"secret" not in shown.body
@@ -361,4 +363,6 @@ def test_secrets_of_mcp_servers_are_not_shown(daemon: Daemon) -> None:
         },
         "near": {"type": "local", "command": ["x"], "env": {"KEY": "***"}},
     }
+    (source,) = shown.json["skills"]["sources"]
+    assert source["source"] == "https://***@far.example/x.git"
     assert b"secret" not in daemon.request("GET", "/sessions").body

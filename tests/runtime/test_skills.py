@@ -329,8 +329,11 @@ def test_no_command_can_be_smuggled_in_as_an_address(tmp_path: Path, data_dir: P
     assert not (tmp_path / "made").exists()
 
 
-def test_a_password_is_not_repeated() -> None:
-    assert clone.shown("https://me:secret@example.org/a.git") == "https://***@example.org/a.git"
+def test_a_password_is_not_repeated(data_dir: Path) -> None:
+    with pytest.raises(InstallFailed) as failed:
+        given(data_dir, source("http://me:secret@127.0.0.1:1/a.git", "git"))
+    assert "http://***@127.0.0.1:1/a.git" in str(failed.value)
+    assert "secret" not in str(failed.value)
 
 
 def test_github_is_git_over_https() -> None:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from dragoman.adapter import Adapter
 from dragoman.runtime.agents import Agents
-from dragoman.schema.gear import masked
+from dragoman.schema.gear import masked_server, masked_skills
 from dragoman.schema.http import (
     AgentCapabilities,
     AgentInfo,
@@ -50,8 +50,8 @@ def session_info(row: SessionRow) -> SessionInfo:
         updated_at=row.updated_at,
         directory=row.directory,
         title=state.title,
-        mcp={name: masked(server) for name, server in create.mcp.items()} if create.mcp else None,
-        skills=create.skills,
+        mcp=create.mcp and {name: masked_server(each) for name, each in create.mcp.items()},
+        skills=create.skills and masked_skills(create.skills),
         status=state.status,
         last_outcome=state.last_outcome,
         pending_count=row.queued + len(state.permissions) + len(state.questions),

@@ -12,13 +12,13 @@ from threading import Event
 
 from dragoman.errors import InstallFailed, InvalidRequest
 from dragoman.runtime import program, trees
+from dragoman.schema.gear import without_login
 from dragoman.settings import child_environ
 
 DEADLINE_S = 120.0
 _GITHUB = re.compile(r"[\w-][\w.-]*/[\w.-]*[\w-]", re.ASCII)
 _REF = re.compile(r"(?!.*\.\.)[\w][\w./+@#=-]*", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 # The daemon may itself run inside of a repository's hook.
 _OF_A_REPOSITORY = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
 
@@ -40,11 +40,6 @@ def ensure_ref(ref: str | None) -> None:
         raise InvalidRequest(
             f"ref must be a branch, a tag or a commit, and {ref!r} is none", field="skills"
         )
-
-
-def shown(address: str) -> str:
-    """An address without its password."""
-    return _CREDENTIALS.sub("***", address)
 
 
 class Cloner:
@@ -103,7 +98,8 @@ class Cloner:
 
     def _failed(self, address: str, why: str) -> InstallFailed:
         return InstallFailed(
-            f"the skills in {shown(address)} cannot be fetched: {shown(why)}", field="skills"
+            f"the skills in {without_login(address)} cannot be fetched: {without_login(why)}",
+            field="skills",
         )
 
 

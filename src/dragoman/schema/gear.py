@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 import msgspec
@@ -45,9 +46,15 @@ class McpServer(Http, frozen=True, kw_only=True):
 
 
 MASK = "***"
+_LOGIN = re.compile(r"(?<=://)[^/\s]+(?=@)")
 
 
-def masked(server: McpServer) -> McpServer:
+def without_login(text: str) -> str:
+    """A text without the logins of the addresses in it."""
+    return _LOGIN.sub(MASK, text)
+
+
+def masked_server(server: McpServer) -> McpServer:
     """A server as it may be shown: names of secrets, not their values."""
     secrets = {
         name: None if kept is None else dict.fromkeys(kept, MASK)
@@ -60,16 +67,9 @@ def masked(server: McpServer) -> McpServer:
     oauth = server.oauth
     if isinstance(oauth, McpOAuth) and oauth.client_secret is not None:
         oauth = msgspec.structs.replace(oauth, client_secret=MASK)
-    return msgspec.structs.replace(server, **secrets, oauth=oauth, url=_without_login(server.url))
-
-
-def _without_login(url: str | None) -> str | None:
-    if url is None:
-        return None
-    scheme, found, rest = url.partition("://")
-    host = rest.partition("/")[0]
-    _, login, name = host.rpartition("@")
-    return f"{scheme}{found}{MASK}@{name}{rest[len(host) :]}" if login else url
+    return msgspec.structs.replace(
+        server, **secrets, oauth=oauth, url=server.url and without_login(server.url)
+    )
 
 
 class SkillSource(Http, frozen=True, kw_only=True):
@@ -86,3 +86,12 @@ class Skills(Http, frozen=True, kw_only=True):
     """The skills of a session."""
 
     sources: tuple[SkillSource, ...]
+
+
+def masked_skills(skills: Skills) -> Skills:
+    """Skills as they may be shown: addresses without their logins."""
+    sources = (
+        msgspec.structs.replace(source, source=without_login(source.source))
+        for source in skills.sources
+    )
+    return Skills(sources=tuple(sources))

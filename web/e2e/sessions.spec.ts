@@ -141,32 +141,34 @@ test("hundreds of sessions: few are drawn, all can be reached", async ({ page, d
   await expect(list(page).locator("[aria-posinset='1']")).toBeInViewport();
 });
 
-test("four windows of one browser work side by side, and come back when the daemon does", async ({
+test("eight windows of one browser work side by side, and come back when the daemon does", async ({
   inside,
   context,
   daemon,
 }) => {
   const { client } = daemon;
-  const ids = ["one", "two", "three", "four"];
+  const ids = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+  // A browser has six connections: one is the feed, three are streams, and the rest is for people.
+  const connections = 4;
   for (const id of ids) await client.createSession(id, { agent: "mock", title: `Window ${id}` });
-  const others = await Promise.all([1, 2, 3].map(() => context.newPage()));
+  const others = await Promise.all(ids.slice(1).map(() => context.newPage()));
   const pages = [inside, ...others].map((page, at) => ({ page, id: ids[at] ?? "" }));
   for (const { page, id } of pages) {
     await page.goto(`${daemon.url}/ui/#/sessions/${id}`);
-    await expect(row(page, "Window four")).toBeVisible();
+    await expect(row(page, "Window eight")).toBeVisible();
   }
   for (const { page, id } of pages) {
     await page.getByRole("textbox", { name: "Message" }).fill(`echo from ${id}`);
     await page.keyboard.press("Enter");
     await expect(page.getByRole("log").getByText(`from ${id}`, { exact: true })).toBeVisible();
   }
-  await expect.poll(async () => (await client.status()).readers).toBe(pages.length + 1);
+  await expect.poll(async () => (await client.status()).readers).toBe(connections);
 
   await test.step("all hear what happens, also when the first one is closed", async () => {
     await client.updateSession("one", { title: "Renamed" });
     for (const { page } of pages) await expect(row(page, "Renamed")).toBeVisible();
     await inside.close();
-    await expect.poll(async () => (await client.status()).readers).toBe(others.length + 1);
+    await expect.poll(async () => (await client.status()).readers).toBe(connections);
     await client.updateSession("one", { title: "Renamed again" });
     for (const page of others) await expect(row(page, "Renamed again")).toBeVisible();
   });

@@ -57,7 +57,7 @@ export async function* follow(
 }
 
 /** Whether it is worth trying again: the network, or a daemon that is busy or starting. */
-function passes(error: unknown): boolean {
+export function passes(error: unknown): boolean {
   if (!(error instanceof DragomanError)) return true;
   return error.status === 429 || error.status === 408 || error.status >= 500;
 }

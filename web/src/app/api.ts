@@ -2,6 +2,7 @@
 
 import { type Call, DragomanClient } from "dragoman-client";
 import { companyOf } from "../state/feed";
+import { placesOf } from "../state/places";
 import { Sessions } from "../state/sessions";
 import { Store } from "../state/store";
 
@@ -23,8 +24,13 @@ export const clientWith = (send?: typeof fetch) =>
 
 export const client = clientWith();
 
+const company = companyOf(baseUrl);
+
+/** Where conversations find a connection for their stream. */
+export const places = placesOf(company);
+
 /** All sessions, for every part of the page. */
-export const sessions = new Sessions(client, companyOf(baseUrl));
+export const sessions = new Sessions(client, company);
 
 /** Sign in with a token: it is swapped for a cookie at once, and kept nowhere. */
 export async function signIn(token: string): Promise<void> {

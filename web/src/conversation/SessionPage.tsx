@@ -1,6 +1,6 @@
 import { DragomanError, type SessionInfo } from "dragoman-client";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { client, sessions } from "../app/api";
+import { client, places, sessions } from "../app/api";
 import { href, type SessionTab } from "../app/route";
 import { Events } from "../inspect/Events";
 import { InSession } from "../parts/place";
@@ -40,7 +40,7 @@ function useTranscript(id: string, attempt: number): Transcript | null {
   const [transcript, setTranscript] = useState<Transcript | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt is another transcript.
   useEffect(() => {
-    const opened = new Transcript(client, id);
+    const opened = new Transcript(client, id, places);
     setTranscript(opened);
     void opened.open();
     return () => opened.close();

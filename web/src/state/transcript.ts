@@ -1,7 +1,9 @@
 /** The part of one session's log that the page holds: a window that grows, moves and follows. */
 
 import type { Connection, DragomanClient, Event } from "dragoman-client";
+import type { Company } from "./feed";
 import { compact, emptyView, fold, type View } from "./fold";
+import { follow } from "./places";
 import { seen, whileSeen } from "./sight";
 import { Store } from "./store";
 
@@ -52,6 +54,7 @@ export class Transcript {
   constructor(
     readonly client: DragomanClient,
     readonly sessionId: string,
+    readonly places: Company | null = null,
   ) {}
 
   /** Show the end of the log, and follow it until closed. */
@@ -188,12 +191,13 @@ export class Transcript {
   /** Follow the log from here to its end, as long as somebody is looking. */
   async #follow(from: number): Promise<void> {
     let offset = from;
-    let ended = false;
+    let ended = this.window.get().view.state.ended;
     while (!ended && !this.#stop.signal.aborted) {
       await seen(this.#stop.signal);
       const signal = whileSeen(this.#stop.signal);
       const onConnection = (connection: Connection) => this.#change({ connection });
-      const stream = this.client.streamEvents(this.sessionId, { offset, signal, onConnection });
+      const options = { offset, signal, onConnection };
+      const stream = follow(this.client, this.sessionId, this.places, options);
       offset = await this.#hear(stream, offset);
       ended = !signal.aborted;
     }

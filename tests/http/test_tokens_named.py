@@ -247,6 +247,13 @@ def test_a_path_that_does_not_exist_and_a_wrong_method_are_told_first(
     assert by(daemon, tokens["read"], "PUT", "/tokens").status == 405
 
 
+def test_a_token_can_ask_what_it_may_do(daemon: Daemon, tokens: dict[str, str]) -> None:
+    asked = by(daemon, tokens["write"], "GET", "/status").json["caller"]
+    assert asked == {"token": "a-write", "scopes": ["read", "write"]}
+    owner = daemon.get("/status")["caller"]
+    assert owner == {"token": "default", "scopes": ["read", "write", "approve", "admin"]}
+
+
 # --- Revoking ---
 
 

@@ -9,7 +9,7 @@ import hmac
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, get_args
 
 from msgspec import Struct
 
@@ -39,6 +39,11 @@ class Caller(Struct, frozen=True):
             return "admin"
         # Every token may look; who writes or approves must see what.
         return needed if needed == "read" or needed in self.scopes else None
+
+    @property
+    def allowed(self) -> tuple[Scope, ...]:
+        """All that it may do."""
+        return tuple(scope for scope in get_args(Scope) if self.acting(scope))
 
 
 OWNER = Caller()

@@ -12,16 +12,24 @@ from dragoman import __version__
 from dragoman.http.answers import answer
 from dragoman.http.crowd import Crowd
 from dragoman.http.daemon import Daemon, daemon_of
+from dragoman.http.door import CALLER
 from dragoman.http.protocol import CONNECTION
 from dragoman.runtime.agents import Agents
 from dragoman.schema.http import ProcessList
-from dragoman.schema.status import AgentStatus, DaemonStatus, Limit, Limits, StoreStatus
+from dragoman.schema.status import (
+    AgentStatus,
+    CallerStatus,
+    DaemonStatus,
+    Limit,
+    Limits,
+    StoreStatus,
+)
 from dragoman.store import Vitals
 
 
 async def get_status(request: Request) -> Response:
     """How the daemon does."""
-    daemon = daemon_of(request.scope)
+    daemon, caller = daemon_of(request.scope), request.scope[CALLER]
     vitals, processes, agents = await asyncio.gather(
         daemon.store.vitals(),
         daemon.sessions.processes(),
@@ -30,6 +38,7 @@ async def get_status(request: Request) -> Response:
     return answer(
         DaemonStatus(
             version=__version__,
+            caller=CallerStatus(token=caller.token, scopes=caller.allowed),
             pid=os.getpid(),
             started_at=daemon.traffic.started_at_ms,
             uptime_ms=int(daemon.traffic.uptime_s * 1000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman.schema.access import Scope
 from dragoman.schema.camel import Http
 from dragoman.schema.http import ServerStatus, SessionStatus
 
@@ -54,10 +55,20 @@ class Limits(Http, frozen=True, kw_only=True):
     max_store_bytes: Limit
 
 
+class CallerStatus(Http, frozen=True, kw_only=True):
+    """Who asks."""
+
+    token: str
+    """The name of the token, also where its cookie was shown."""
+    scopes: tuple[Scope, ...]
+    """All that it may do."""
+
+
 class DaemonStatus(Http, frozen=True, kw_only=True, omit_defaults=False):
     """How the daemon does."""
 
     version: str
+    caller: CallerStatus
     pid: int
     started_at: int
     """Milliseconds since the epoch."""

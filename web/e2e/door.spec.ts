@@ -42,3 +42,31 @@ test("a token signs in, and is kept nowhere", async ({ page, daemon }) => {
   await page.reload();
   await expect(page.locator("main#main")).toBeVisible();
 });
+
+test("who may only read is offered nothing else, and leaves when the token does", async ({
+  page,
+  daemon,
+}) => {
+  const { client } = daemon;
+  const { token } = await client.createToken({ name: "guest", scopes: ["read"] });
+  await client.createSession("asked", { agent: "mock", title: "Asked" });
+  await client.postMessage("asked", "permission");
+  await page.goto(`${daemon.url}/ui/#/sessions/asked`);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+
+  const card = page.getByRole("log").getByRole("group", { name: /Permission/ });
+  await expect(card).toContainText("Your token may not answer.");
+  await expect(card.getByRole("button", { name: "Allow once" })).toBeHidden();
+  await expect(page.getByText("Your token sends no messages.")).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Message" })).toBeHidden();
+  await page.getByRole("button", { name: "Actions for this session" }).click();
+  await expect(page.getByRole("menuitem")).toHaveText(["Copy id", "Export…"]);
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "New session" }).first().click();
+  await expect(page.getByText("Your token may not start sessions.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Start session" })).toBeDisabled();
+
+  await client.revokeToken("guest");
+  await expect(page.getByLabel("Token")).toBeVisible();
+});

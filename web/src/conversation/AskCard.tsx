@@ -104,6 +104,11 @@ function Problem({ text }: { text: string | null }) {
   );
 }
 
+/** In place of the answers, for who may only look. */
+export function MayNotAnswer() {
+  return <p className="dim small">Your token may not answer. Whoever may is still asked.</p>;
+}
+
 /** A key, as long as it would do something here. */
 export function Key({ name }: { name: string }) {
   return (

@@ -1,5 +1,6 @@
 import type { SessionInfo } from "dragoman-client";
 import { sessions } from "../app/api";
+import { useMay } from "../app/rights";
 import type { View } from "../state/fold";
 import { useStore } from "../state/store";
 import type { Transcript, Window } from "../state/transcript";
@@ -15,6 +16,7 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
   const { session, transcript } = props;
   const window = useStore(transcript.window);
   const { state } = window.view;
+  const mayWrite = useMay("write");
   const hasEnded = session.ended || state.ended;
   return (
     <section className="composer" aria-label="Your message">
@@ -28,13 +30,17 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
             queue={state.queue}
             pendingCount={session.pendingCount}
           />
-          <ComposerForm
-            key={session.sessionId}
-            sessionId={session.sessionId}
-            agent={session.agent}
-            isRunning={isRunning(window, session)}
-            wantsEnd={transcript.wantsEnd}
-          />
+          {mayWrite ? (
+            <ComposerForm
+              key={session.sessionId}
+              sessionId={session.sessionId}
+              agent={session.agent}
+              isRunning={isRunning(window, session)}
+              wantsEnd={transcript.wantsEnd}
+            />
+          ) : (
+            <p className="composer-ended">You may read here. Your token sends no messages.</p>
+          )}
         </>
       )}
     </section>

@@ -1,6 +1,7 @@
 import type { SessionInfo } from "dragoman-client";
 import { useState } from "react";
 import { client } from "../app/api";
+import { useMay } from "../app/rights";
 import { go, toSession } from "../app/route";
 import { complain, say } from "../ui/notices";
 import { useCapabilities } from "./capabilities";
@@ -11,7 +12,8 @@ import { draftOf } from "./drafts";
 export function ComposerEnded({ session }: { session: SessionInfo }) {
   const capabilities = useCapabilities(session.agent);
   const [isBusy, setBusy] = useState(false);
-  const canGoOn = capabilities?.resume === true && Boolean(session.nativeSessionId);
+  const mayWrite = useMay("write");
+  const canGoOn = mayWrite && capabilities?.resume === true && Boolean(session.nativeSessionId);
   const goOn = async () => {
     setBusy(true);
     try {

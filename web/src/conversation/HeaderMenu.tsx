@@ -46,13 +46,18 @@ export function HeaderMenu({ session }: { session: SessionInfo }) {
 
 function itemsFor(session: SessionInfo, open: (what: Open) => void): MenuItem[] {
   const id = session.sessionId;
-  const terminate = { label: "End the session…", act: () => open("terminate"), danger: true };
+  const terminate = {
+    label: "End the session…",
+    act: () => open("terminate"),
+    danger: true,
+    changes: true,
+  };
   return [
-    { label: "Rename…", act: () => open("rename") },
+    { label: "Rename…", act: () => open("rename"), changes: true },
     { label: "Copy id", act: () => void copy(id) },
     { label: "Export…", act: () => open("export") },
     ...(session.status === "ended" ? [] : [terminate]),
-    { label: "Delete…", act: () => open("delete"), danger: true },
+    { label: "Delete…", act: () => open("delete"), danger: true, changes: true },
   ];
 }
 

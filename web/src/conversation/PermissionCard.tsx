@@ -1,5 +1,6 @@
 import type { PermissionReply, PermissionRequested, PermissionResolved } from "dragoman-client";
 import { client } from "../app/api";
+import { useMay } from "../app/rights";
 import type { PermissionEntry } from "../state/fold";
 import { AskCard, AskHead, SettledCard } from "./AskCard";
 import { useAskKeys } from "./askKeys";
@@ -36,12 +37,13 @@ export function PermissionAsk(props: {
   const { sessionId, asked, resolved } = props;
   const { given, problem, answer } = useAnswer(sessionId);
   const isOpen = resolved === null && !props.isOver;
+  const mayAnswer = useMay("approve");
   const reply = (what: PermissionReply, message?: string) =>
     answer(what, () =>
       client.replyPermission(sessionId, asked.permission_id, { reply: what, message }),
     );
   const { element, isCurrent } = useAskKeys(
-    { id: asked.permission_id, kind: "permission", isOpen: isOpen && given === null },
+    { id: asked.permission_id, kind: "permission", isOpen: isOpen && mayAnswer && given === null },
     (key) => reply(key === "y" ? "once" : key === "a" ? "always" : "reject"),
   );
   const wanted = wantedBy(asked);

@@ -1,7 +1,8 @@
 import type { PermissionReply } from "dragoman-client";
 import { useState } from "react";
+import { useMay } from "../app/rights";
 import { Plain } from "../parts/Plain";
-import { Key } from "./AskCard";
+import { Key, MayNotAnswer } from "./AskCard";
 import { PermissionMessage } from "./PermissionMessage";
 
 /** What can be answered to a permission. */
@@ -14,6 +15,7 @@ export function PermissionReplies(props: {
   const [isTelling, setTelling] = useState(false);
   const { given, reply } = props;
   const off = given !== null;
+  if (!useMay("approve")) return <MayNotAnswer />;
   if (isTelling) {
     return (
       <PermissionMessage

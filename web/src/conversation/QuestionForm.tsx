@@ -1,8 +1,9 @@
 import type { Question, QuestionRequested } from "dragoman-client";
 import { type FormEvent, type KeyboardEvent, useEffect, useState } from "react";
 import { client } from "../app/api";
+import { useMay } from "../app/rights";
 import { Plain } from "../parts/Plain";
-import { AskCard, AskHead } from "./AskCard";
+import { AskCard, AskHead, MayNotAnswer } from "./AskCard";
 import { useAskKeys } from "./askKeys";
 import { addressIn } from "./asks";
 import {
@@ -56,7 +57,8 @@ export function QuestionForm(props: {
   const { given, problem, answer } = props.answering;
   const id = asked.question_id;
   const { choices, change, pick } = useChoices(id, questions);
-  const isOpen = given === null;
+  const mayAnswer = useMay("approve");
+  const isOpen = given === null && mayAnswer;
   const press = (key: string) => {
     if (isOpen && pick(Number(key))) focusOption(element.current, Number(key));
   };
@@ -81,12 +83,16 @@ export function QuestionForm(props: {
           />
         ))}
         <Address url={addressIn(asked.metadata)} />
-        <Buttons
-          isOpen={isOpen}
-          answered={answers.filter((each) => each.length > 0).length}
-          all={questions.length}
-          onReject={() => answer("reject", () => client.rejectQuestion(sessionId, id))}
-        />
+        {mayAnswer ? (
+          <Buttons
+            isOpen={isOpen}
+            answered={answers.filter((each) => each.length > 0).length}
+            all={questions.length}
+            onReject={() => answer("reject", () => client.rejectQuestion(sessionId, id))}
+          />
+        ) : (
+          <MayNotAnswer />
+        )}
       </form>
     </AskCard>
   );

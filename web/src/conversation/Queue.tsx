@@ -1,6 +1,7 @@
 import { DragomanError, type PendingMessage, type QueuedMessage } from "dragoman-client";
 import { memo, useEffect, useState } from "react";
 import { client, sessions } from "../app/api";
+import { useMay } from "../app/rights";
 import { Plain } from "../parts/Plain";
 import { complain, say } from "../ui/notices";
 import "./Queue.css";
@@ -37,6 +38,7 @@ export const Queue = memo(function Queue(props: {
 
 function Waiting(props: { sessionId: string; messageId: string; message: string }) {
   const [isLeaving, setLeaving] = useState(false);
+  const mayCancel = useMay("write");
   const cancel = async () => {
     setLeaving(true);
     try {
@@ -60,7 +62,7 @@ function Waiting(props: { sessionId: string; messageId: string; message: string 
       <button
         type="button"
         className="button quiet small"
-        disabled={isLeaving}
+        disabled={isLeaving || !mayCancel}
         aria-label={`Cancel: ${props.message.slice(0, 60)}`}
         onClick={() => void cancel()}
       >

@@ -1,4 +1,5 @@
 import type { AgentInfo } from "dragoman-client";
+import { useMay } from "../app/rights";
 import { duration } from "../ui/words";
 import { install, useInstall } from "./agents";
 import { useNow } from "./now";
@@ -7,13 +8,15 @@ import "./InstallButton.css";
 /** Installs an agent, or fetches it anew. */
 export function InstallButton({ agent }: { agent: AgentInfo }) {
   const going = useInstall(agent.id);
+  const mayInstall = useMay("admin");
   const isGoing = going !== null && going.problem === null;
   const verb = agent.installed ? "Reinstall" : "Install";
   return (
     <button
       type="button"
       className="button small"
-      disabled={isGoing}
+      disabled={isGoing || !mayInstall}
+      title={mayInstall ? undefined : "Your token may not install agents."}
       aria-label={`${verb} ${agent.name}`}
       onClick={() => void install(agent, agent.installed)}
     >

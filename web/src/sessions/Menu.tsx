@@ -1,10 +1,13 @@
 import { type KeyboardEvent, useEffect, useRef } from "react";
+import { useMay } from "../app/rights";
 import "./Menu.css";
 
 export interface MenuItem {
   label: string;
   act: () => void;
   danger?: boolean;
+  /** Only for who may write. */
+  changes?: boolean;
 }
 
 /** A menu beside what was clicked. Escape and a click elsewhere close it. */
@@ -15,6 +18,8 @@ export function Menu(props: {
   onClose: () => void;
 }) {
   const { anchor, onClose } = props;
+  const mayChange = useMay("write");
+  const items = props.items.filter((item) => mayChange || !item.changes);
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const menu = element.current;
@@ -40,7 +45,7 @@ export function Menu(props: {
       onKeyDown={walk}
       onToggle={(event) => event.newState === "closed" && onClose()}
     >
-      {props.items.map((item) => (
+      {items.map((item) => (
         <button
           key={item.label}
           type="button"

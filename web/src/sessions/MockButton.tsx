@@ -1,11 +1,13 @@
 import { useState } from "react";
 import { client } from "../app/api";
+import { useMay } from "../app/rights";
 import { go, toSession } from "../app/route";
 import { complain } from "../ui/notices";
 
 /** One click to a conversation that needs no key: with the agent that is built in. */
 export function MockButton() {
   const [busy, setBusy] = useState(false);
+  const mayStart = useMay("write");
   const start = async () => {
     setBusy(true);
     try {
@@ -21,7 +23,7 @@ export function MockButton() {
     }
   };
   return (
-    <button type="button" className="button primary" disabled={busy} onClick={start}>
+    <button type="button" className="button primary" disabled={busy || !mayStart} onClick={start}>
       Talk to the mock agent
     </button>
   );

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { useMay } from "../app/rights";
 import { Advanced } from "./Advanced";
 import { AgentChoice } from "./AgentChoice";
 import { type AgentsState, useAgents } from "./agents";
@@ -18,6 +19,7 @@ export function NewSession() {
   const agents = useAgents();
   const form = useDraft(agents.list);
   const [isPicking, setPicking] = useState(false);
+  const mayStart = useMay("write");
   return (
     <div className="page scroll">
       <form className="new-session" onSubmit={form.submit} aria-busy={form.busy}>
@@ -28,11 +30,12 @@ export function NewSession() {
         <Fields form={form} agents={agents} onBrowse={() => setPicking(true)} />
         {form.problem?.field === null && <FieldProblem text={form.problem.text} />}
         <footer className="row new-session-end">
+          {!mayStart && <span className="dim small">Your token may not start sessions.</span>}
           {form.busy && <Patience agents={agents} agent={form.draft.agent} />}
           <button
             type="submit"
             className="button primary"
-            disabled={form.busy || form.draft.agent === ""}
+            disabled={form.busy || form.draft.agent === "" || !mayStart}
           >
             {form.busy ? "Starting…" : "Start session"}
           </button>

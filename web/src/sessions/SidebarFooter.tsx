@@ -1,6 +1,6 @@
-import { useEffect, useState } from "react";
-import { client, sessions } from "../app/api";
+import { client } from "../app/api";
 import { shortcuts } from "../app/keys";
+import { daemon } from "../app/rights";
 import { nextTheme, theme } from "../app/theme";
 import { useStore } from "../state/store";
 import { complain } from "../ui/notices";
@@ -11,7 +11,7 @@ const THEMES = { system: "as the system", light: "light", dark: "dark" } as cons
 /** The look, help, the way out, and which daemon this is. */
 export function SidebarFooter() {
   const chosen = useStore(theme);
-  const version = useVersion();
+  const version = useStore(daemon)?.version;
   return (
     <footer className="sidebar-footer row">
       <span className="dim small grow cut">{version && `Dragoman ${version}`}</span>
@@ -44,20 +44,6 @@ export function SidebarFooter() {
       </button>
     </footer>
   );
-}
-
-function useVersion(): string | null {
-  const [version, setVersion] = useState<string | null>(null);
-  const isInside = useStore(sessions.connection) === "open";
-  useEffect(() => {
-    if (!isInside) return;
-    client.status().then(
-      (status) => setVersion(status.version),
-      // Nothing depends on it, and who may not ask need not know.
-      () => setVersion(null),
-    );
-  }, [isInside]);
-  return version;
 }
 
 function showHelp(): void {

@@ -24,9 +24,9 @@ export function useRowMenu(): {
     [],
   );
   const itemsFor = (session: SessionInfo): readonly MenuItem[] => [
-    { label: "Rename…", act: () => setRenaming(session) },
+    { label: "Rename…", act: () => setRenaming(session), changes: true },
     { label: "Copy id", act: () => void copyId(session.sessionId) },
-    { label: "Delete…", act: () => setDeleting(session), danger: true },
+    { label: "Delete…", act: () => setDeleting(session), danger: true, changes: true },
   ];
   const element = (
     <>

@@ -76,7 +76,7 @@ test: setup web agents tools ## Everything that CI runs
 	npm run --silent check
 	npm run --silent test
 	npm run --silent e2e
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3 --dist worksteal
 
 shots: setup web tools ## Take the pictures in docs/images anew
 	SHOTS=1 npm run --silent e2e

@@ -18,6 +18,6 @@ export default defineConfig({
   use: {
     viewport: { width: 1280, height: 800 },
     launchOptions: { executablePath, args: ["--no-sandbox", "--disable-gpu"] },
-    trace: "retain-on-failure",
+    screenshot: "only-on-failure",
   },
 });

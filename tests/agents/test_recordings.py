@@ -17,7 +17,7 @@ from tests.agents.recordings import Case, cases, events_of
 
 CASES = cases()
 GOLDEN = [case for case in CASES if case.golden is not None]
-MISHAPS_OF_A_KIND = 12
+MISHAPS_OF_A_KIND = 6
 
 
 def violations(events: tuple[Event, ...]) -> list[Violation]:

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 from dragoman.http.contract import openapi_document
 from tests.daemon import Daemon
 
-EXAMPLES = 25
+EXAMPLES = 15
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

@@ -35,7 +35,7 @@ from tests.soak.crowd import (
 from tests.torture.herd import Up, agents_of, free_port, stored
 from tests.torture.test_kill import dice_of
 
-SECONDS = float(os.environ.get("SOAK_S", "20"))
+SECONDS = float(os.environ.get("SOAK_S", "12"))
 RESTLESS = 0.6
 """The part of the time in which the daemon dies now and then. Then it may show that it is flat."""
 LIVES = max(3, int(SECONDS * RESTLESS / 8))

@@ -22,7 +22,7 @@ from dragoman.testing.conformance import check_lines
 from tests.daemon import Daemon
 from tests.torture.herd import Reader, Sender, Up, agents_of, free_port, stored
 
-KILLS = int(os.environ.get("DRAGOMAN_TEST_KILLS", "50"))
+KILLS = int(os.environ.get("DRAGOMAN_TEST_KILLS", "30"))
 TURNS = 4 * KILLS
 SESSIONS, READERS = 10, 20
 LONGEST_LIFE_S = 0.4

@@ -14,18 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.facts import Block as Block
 from dragoman.facts import Capabilities as Capabilities
 from dragoman.facts import Catalogue as Catalogue
 from dragoman.facts import Drill as Drill
+from dragoman.facts import Exit as Exit
 from dragoman.facts import Feature as Feature
 from dragoman.facts import Launch as Launch
 from dragoman.facts import Noise as Noise
 from dragoman.facts import Package as Package
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
-from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Stderr, Usage
+from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Usage
 from dragoman.schema.http import ModeInfo, ModelInfo
 from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
 from dragoman.wire.jsonrpc import Refused, Reply
@@ -49,22 +50,13 @@ class Spec(Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     """Folders that hold the session's skills, each `skills/NAME/SKILL.md`."""
     native_session_id: str | None = None
+    tentative_id: str | None = None
+    """A native id that the agent named before it had kept anything, if it ever has."""
     fork: bool = False
     marks: dict[str, str] = {}
     """Variables for what a shared process starts on behalf of this session."""
     fresh_id: str = ""
     """A UUID that no other session has, for an agent whose id we may choose."""
-
-
-class Exit(Struct, frozen=True, kw_only=True):
-    """How a process ended."""
-
-    code: int | None
-    """None if a signal ended it."""
-    signal: int | None
-    expected: bool
-    """We caused it."""
-    stderr: Stderr
 
 
 # --- Steps: what a converter returns ----------------------------------------------------------
@@ -75,6 +67,8 @@ class Blob(Struct, frozen=True, kw_only=True):
 
     data: bytes
     mime: str | None = None
+    filename: str | UnsetType = UNSET
+    """What it was called."""
 
 
 class ItemFields(TypedDict, total=False):
@@ -111,6 +105,12 @@ class EndTurn(Struct, frozen=True, kw_only=True):
     metadata: Mapping[str, Any] | None = None
 
 
+class Used(Struct, frozen=True, kw_only=True):
+    """What the turn has used so far; for its end, where the agent cannot say it there."""
+
+    usage: Usage
+
+
 class StartItem(Struct, frozen=True, kw_only=True):
     """An item opens. `content` is its shape; what streams is emptied by the normalizer."""
 
@@ -126,6 +126,8 @@ class StartItem(Struct, frozen=True, kw_only=True):
     """It belongs to a subagent that may outlive the turn."""
     opens: bool | None = None
     """It opens a turn if none is; None: status and system items do not, all others do."""
+    source: Source = "agent"
+    """`daemon`: to fill a gap that the agent leaves."""
 
 
 class Delta(Struct, frozen=True, gc=False):
@@ -143,6 +145,7 @@ class CompleteItem(Struct, frozen=True, kw_only=True):
     content: Content | None = None
     status: ItemStatus = "completed"
     fields: ItemFields = {}
+    source: Source = "agent"
 
 
 class AskPermission(Struct, frozen=True, kw_only=True):
@@ -211,6 +214,8 @@ class EndSession(Struct, frozen=True, kw_only=True):
 
     reason: Literal["completed", "error"] = "completed"
     message: str | None = None
+    exit: Exit | None = None
+    """How its process ended, where the session ends with it."""
 
 
 class Delivered(Struct, frozen=True, kw_only=True):
@@ -233,6 +238,8 @@ class Bind(Struct, frozen=True):
     """The agent confirmed its own id of the session; None: it knows none, and begins anew."""
 
     native_session_id: str | None
+    kept: bool = True
+    """It can be resumed; else it has only a name so far, which a restart may need."""
 
 
 class Send(Struct, frozen=True):
@@ -282,6 +289,7 @@ Outgoing = Send | EndInput | Request | Notify | Respond | Claim
 Step = (
     BeginTurn
     | EndTurn
+    | Used
     | StartItem
     | Delta
     | CompleteItem
@@ -354,6 +362,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """None: `models` and `default_model` are all that is known."""
     takes_skills: bool = False
     """It reads the folders in `Spec.skills`."""
+    takes_updated_input: bool = False
+    """It runs what a person made of its request, not what it asked for."""
     package: Package | None = None
     """None: it cannot be installed by us."""
     folders: tuple[str, ...] = ()

@@ -27,10 +27,12 @@ DragomanError
     ├── InternalError            500
     ├── AgentProcessExited       500
     ├── InstallFailed            500
+    │   └── NotInstallable       500; where a session needs the agent, AgentNotInstalled
     ├── Unavailable              503
     ├── DeadlinePassed           504
     ├── StorageFull              507
     └── StartRefused             the daemon does not start (exit code 1, never over HTTP)
+        └── WrongSetting         wrong usage (exit code 2)
 
 `status` and `title` are what a problem document says; `http/problems.py` writes it.
 """
@@ -119,14 +121,14 @@ class SessionNotFound(NotFound):
 
 
 class AgentNotInstalled(NotFound):
-    """The agent's executable is not on this machine."""
+    """The agent is not on this machine, and cannot be put there."""
 
     title = "Agent Not Installed"
 
-    def __init__(self, agent: str, looked_for: str) -> None:
+    def __init__(self, agent: str, why: str, version: str | None = None) -> None:
+        wanted = f"{agent!r} {version}" if version else repr(agent)
         super().__init__(
-            f"agent {agent!r} is not installed: {looked_for!r} was not found on PATH; install it "
-            f"or set DRAGOMAN_{agent.upper()}_COMMAND"
+            f"agent {wanted} is not installed: {why}, or set DRAGOMAN_{agent.upper()}_COMMAND"
         )
         self.agent = agent
 
@@ -240,11 +242,20 @@ class AgentProcessExited(DaemonError):
 
     title = "Agent Process Exited"
 
+    def __init__(self, message: str, exit: Any = None) -> None:
+        super().__init__(message)
+        self.exit = exit
+        """How it ended (`adapter.Exit`), where it did so before it served anybody."""
+
 
 class InstallFailed(DaemonError):
     """An agent could not be installed, and the message says why."""
 
     title = "Install Failed"
+
+
+class NotInstallable(InstallFailed):
+    """It could not even be tried; the message ends with what would help."""
 
 
 class Unavailable(DaemonError):
@@ -276,3 +287,7 @@ class BackupFailed(DragomanError):
 
 class StartRefused(DaemonError):
     """The daemon does not start, and the message says what would help."""
+
+
+class WrongSetting(StartRefused):
+    """A setting has a value that it cannot have."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from dragoman.schema.events import Stderr
 from dragoman.schema.http import ModelList
 
 Feature = Literal[
@@ -59,6 +60,22 @@ class Launch(Struct, frozen=True, kw_only=True):
     lifetime: Literal["turn", "session", "shared"] = "session"
     """`shared`: sessions with equal launches share a process, so it names nothing of one of them;
     its wire is a JSON-RPC."""
+
+
+class Exit(Struct, frozen=True, kw_only=True):
+    """How a process ended."""
+
+    code: int | None
+    """None if a signal ended it."""
+    signal: int | None
+    expected: bool
+    """We caused it."""
+    stderr: Stderr
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """As an error tells it."""
+        return {"exit_code": self.code, "signal": self.signal, "stderr": self.stderr}
 
 
 class Catalogue(Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from dragoman.adapter import (
     Step,
     Unparsed,
     Update,
+    Used,
     Withdraw,
 )
 from dragoman.schema.commands import (
@@ -155,6 +156,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(Withdraw, key=keys),
     reports,
     st.just(Update(body=SessionUpdated(model="m"))),
+    st.just(Used(usage=Usage(input_tokens=1))),
     st.just(Unparsed(error="?", location="test")),
     echoes,
     st.just(Bind("native-1")),

@@ -99,6 +99,7 @@ class Stage:
             case Restart():
                 self._restart()
             case Terminate():
+                self.normalizer.take_back("session_end")
                 self.normalizer.terminated()
 
     def _hear(self, message: bytes, steps: tuple[Step, ...]) -> None:

@@ -16,6 +16,7 @@ from dragoman.adapter import (
     Send,
     Step,
     Update,
+    Used,
     Withdraw,
 )
 from dragoman.core.fold import SessionState
@@ -32,8 +33,8 @@ before = st.lists(lasting, max_size=30)
 after = st.lists(st.one_of(lasting, final), max_size=3)
 modes = st.sampled_from(PERMISSION_MODES)
 
-NO_NEWS = (BeginTurn, Bind, Delivered, Resolve, Send, Withdraw)
-"""Steps that need not come to an event: what they say is known already."""
+NO_NEWS = (BeginTurn, Bind, Delivered, Resolve, Send, Used, Withdraw)
+"""Steps that need not come to an event: what they say is known already, or is told later."""
 
 
 @settings(max_examples=500, deadline=None)

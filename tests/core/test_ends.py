@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from msgspec import UNSET
 
 from dragoman.adapter import (
     AskPermission,
     AskQuestion,
+    BeginTurn,
     Bind,
     CompleteItem,
     Delta,
@@ -17,6 +19,7 @@ from dragoman.adapter import (
     Exit,
     StartItem,
     Update,
+    Used,
     whole,
 )
 from dragoman.schema.commands import Configure
@@ -29,12 +32,14 @@ from dragoman.schema.events import (
     SessionEnded,
     SessionUpdated,
     Stderr,
+    TurnEnded,
+    Usage,
 )
 from dragoman.schema.items import (
     Text,
 )
 
-from .dialect import Act, Answer, Cut, Die, Garble, Restart, Stop, Terminate, Write
+from .dialect import Act, Answer, Cut, Die, Garble, Restart, Say, Stop, Terminate, Write
 from .stage import Stage
 from .steps import CALL, DIED, MESSAGE, RESULT, completed, last
 
@@ -136,6 +141,51 @@ def test_what_ends_the_process_closes_all_of_the_turn_before_the_turn(
     assert stage.tape.violations() == []
 
 
+@pytest.mark.parametrize(
+    "end",
+    [Die(DIED, resumable=True), Restart(), Cut(), Terminate(), Say((EndTurn(outcome="failed"),))],
+    ids=lambda end: type(end).__name__,
+)
+def test_whoever_ends_a_turn_names_it_as_the_agent_did(end: Act) -> None:
+    about = {"native_turn_id": "n1", "model": "m"}
+    stage = Stage().say(BeginTurn(metadata=about)).play(end)
+    (ended,) = stage.tape.of("turn.ended")
+    assert isinstance(ended, TurnEnded)
+    assert ended.metadata == {"native_turn_id": "n1"}
+
+
+@pytest.mark.parametrize(
+    "end",
+    [Die(DIED, resumable=True), Cut(), Terminate(), Say((EndTurn(outcome="failed"),))],
+    ids=lambda end: type(end).__name__,
+)
+def test_a_turn_that_is_cut_has_used_what_is_known(stage: Stage, end: Act) -> None:
+    known, more = Usage(input_tokens=1), Usage(input_tokens=2)
+    stage.say(MESSAGE).say(Used(usage=known)).say(Used(usage=more)).play(end)
+    (ended,) = stage.tape.of("turn.ended")
+    assert isinstance(ended, TurnEnded)
+    assert ended.usage == more
+
+
+def test_what_an_agent_says_at_the_end_of_a_turn_is_what_it_used(stage: Stage) -> None:
+    said = Usage(input_tokens=3)
+    stage.say(MESSAGE).say(Used(usage=Usage(input_tokens=1)))
+    stage.say(EndTurn(outcome="completed", usage=said)).say(MESSAGE).say(EndTurn(outcome="failed"))
+    first, second = stage.tape.of("turn.ended")
+    assert isinstance(first, TurnEnded)
+    assert isinstance(second, TurnEnded)
+    assert (first.usage, second.usage) == (said, UNSET)
+
+
+def test_terminate_takes_back_what_is_asked_before_anything_else(stage: Stage) -> None:
+    stage.say(*whole(CALL)).say(ASK)
+    before = len(stage.tape.bodies)
+    stage.play(Terminate())
+    resolved = stage.tape.bodies[before]
+    assert isinstance(resolved, PermissionResolved)
+    assert (resolved.metadata or {})["reason"] == "session_end"
+
+
 def test_a_process_that_can_be_resumed_does_not_end_the_session(stage: Stage) -> None:
     stage.say(Bind("n1")).play(Die(DIED, resumable=True), Write(echoed=False))
     assert stage.tape.of("session.ended") == []
@@ -156,6 +206,13 @@ def test_an_agent_that_ends_the_session_in_a_turn_ends_the_turn_first(stage: Sta
     stage.say(MESSAGE).play(Die(DIED, resumable=False), Terminate())
     assert stage.tape.types()[-1] == "session.ended"
     assert len(stage.tape.of("session.ended")) == 1
+
+
+def test_a_session_that_ends_with_its_process_says_how_that_ended(stage: Stage) -> None:
+    stage.say(EndSession(reason="error", message="gone", exit=DIED))
+    assert stage.tape.bodies[-1] == SessionEnded(
+        reason="error", terminated_by="agent", message="gone", exit_code=3, stderr=DIED.stderr
+    )
 
 
 def test_a_session_that_has_ended_does_not_end_again_because_it_never_came_up(

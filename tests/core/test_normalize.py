@@ -14,6 +14,7 @@ from dragoman.adapter import (
     Update,
     whole,
 )
+from dragoman.core.blobs import StoreFile
 from dragoman.schema.commands import Attachment, Prompt
 from dragoman.schema.events import (
     ErrorRaised,
@@ -204,14 +205,22 @@ def test_a_persons_message_that_no_person_wrote_is_a_system_item(stage: Stage) -
 
 def test_attachments_are_parts_of_the_message() -> None:
     stage = Stage()
-    files = (Attachment(path="/a.txt"), Attachment(path="/b.png", mime="image/png"))
-    stage.normalizer.remember(Prompt(message_id="m1", text="look", attachments=files))
+    files = tuple(
+        Attachment(path=path, mime=mime)
+        for path, mime in (("/a.txt", None), ("/b.png", "image/png"), ("/huge.png", "image/png"))
+    )
+    prompt = Prompt(message_id="m1", text="look", attachments=files, images={"/b.png": b"pixels"})
+    stage.normalizer.remember(prompt)
     stage.normalizer.apply(Delivered(message_id="m1"), None)
-    stage.tape.record(stage.normalizer.take())
+    given = stage.normalizer.take()
+    stage.tape.record(given)
+    (kept,) = (each for each in given if isinstance(each, StoreFile))
+    assert kept.data == b"pixels"
     assert last(stage).content == (
         Text(text="look"),
         FileRef(path="/a.txt", action="read"),
-        Image(path="/b.png", mime="image/png"),
+        Image(path=kept.path, mime="image/png", filename="b.png"),
+        FileRef(path="/huge.png", action="read"),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import UNSET
 
 from dragoman.adapter import AskPermission, AskQuestion
@@ -31,7 +33,7 @@ def answered(*answers: tuple[str, ...]) -> QuestionResolved:
 
 
 def replied(
-    reply: PermissionReply, message: str | None = None, updated: object = None
+    reply: PermissionReply, message: str | None = None, updated: dict[str, Any] | None = None
 ) -> PermissionResolved:
     answer = AnswerPermission(
         key="p", reply=reply, message=message, updated_input=updated, approver=WHO

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.adapter import Blob
 from dragoman.core import shape
-from dragoman.core.blobs import file_of
+from dragoman.core.blobs import StoreFile, file_of, stored
 from dragoman.schema.items import (
     ContentPart,
     DeltaType,
@@ -117,3 +117,16 @@ def test_a_file_is_named_by_what_it_holds(mime: str | None, suffix: str) -> None
     assert folder == "/files/s1"
     stem, _, ending = name.partition(".")
     assert (len(stem), ending) == (64, suffix)
+
+
+def test_bytes_that_are_no_image_are_a_file_that_was_read() -> None:
+    out: list[StoreFile] = []
+    mimes = ("image/png", "application/zip", None)
+    blobs = tuple(Blob(data=b"bytes", mime=mime) for mime in mimes)
+    shown = stored(blobs, "/files/s1", out)
+    picture, archive, unknown = (file.path for file in out)
+    assert shown == (
+        Image(path=picture, mime="image/png"),
+        FileRef(path=archive, action="read"),
+        Image(path=unknown),
+    )

@@ -357,20 +357,48 @@ def test_a_thread_that_vanished_ends_its_session_with_the_agents_words(
     talk.conforms()
 
 
+def ended_at_once(talk: Talk) -> Event:
+    """How a session ended whose process did not come up."""
+    talk.send("say hello")
+    ended: Event = talk.until("session.ended")["data"]
+    events = talk.conforms()
+    (error,) = of_type(events, "error")
+    assert (error["code"], error["details"]["exit_code"]) == ("process_exit", 1)
+    assert error["details"]["stderr"] == ended["stderr"]
+    assert ended["stderr"]["head"].strip() == "no voice today"
+    assert (outcome(events), ended["reason"]) == ("failed", "error")
+    return ended
+
+
+def test_a_process_that_does_not_come_up_again_costs_a_turn_and_not_the_session(
+    daemon: ChoirDaemon, tmp_path: Path
+) -> None:
+    talk = singer(daemon)
+    os.kill(pid_of(talk), signal.SIGKILL)
+    (tmp_path / "dies").write_text("no voice today")
+    turn = talk.turn("say hello")
+    (error,) = of_type(turn, "error")
+    assert (outcome(turn), error["code"]) == ("failed", "process_exit")
+    assert error["details"]["stderr"]["head"].strip() == "no voice today"
+    (tmp_path / "dies").unlink()
+    assert said(talk.turn("say hello")) == ["hello"]
+    talk.conforms()
+
+
 def test_who_crashes_again_and_again_is_waited_for_longer_and_longer(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon, env={"CHOIR_DIES": "no voice today"})
-    messages = []
-    for _ in range(6):
-        turn = talk.turn("say hello")
-        assert outcome(turn) == "failed"
-        (error,) = of_type(turn, "error")
-        assert error["code"] == "launch_failed"
-        messages.append(error["message"])
-    assert all("exit code 1: no voice today" in message for message in messages)
-    assert "failed 5 times in a row" in messages[-1]
-    assert "may start again in" in messages[-1]
+    dying = {"CHOIR_DIES": "no voice today"}
+    for _ in range(5):
+        assert ended_at_once(singer(daemon, env=dying))["exit_code"] == 1
+    talk = singer(daemon, env=dying)
+    turn = talk.turn("say hello")
+    assert outcome(turn) == "failed"
+    (error,) = of_type(turn, "error")
+    assert error["code"] == "launch_failed"
+    assert "failed 5 times in a row (exit code 1: no voice today)" in error["message"]
+    assert "may start again in" in error["message"]
     shown = status(daemon)
     assert (shown["status"], shown["restartCount"]) == ("error", 4)
+    assert talk.info["status"] == "idle"
     talk.conforms()
     assert said(singer(daemon).turn("say hello")) == ["hello"]
 

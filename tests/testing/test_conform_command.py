@@ -161,3 +161,8 @@ def test_wrong_usage_is_refused_before_anything_starts(shell: Shell) -> None:
     _, errors = shell.run("mock", "--only", "levitation", code=2)
     assert "levitation" in errors
     shell.run("mock", "--version", "1", "--command", "mock", code=2)
+    for command in ((), ("--command", "mock")):
+        _, errors = shell.run("nope", *command, code=2)
+        assert errors.startswith("dragoman: unknown agent 'nope'; known: ")
+    _, errors = shell.run("mock", "--version", "9.9", code=2)
+    assert "Mock is built in, and its version is " in errors

@@ -109,7 +109,7 @@ class Interpreter:
         if isinstance(command, Prompt):
             self._normalizer.remember(command)
         elif isinstance(command, Interrupt):
-            self._normalizer.withdraw_for_interrupt()
+            self._normalizer.take_back("interrupt", everything=False)
             yield self._normalizer.take()
         for step in self._converter.command(command):
             self._run((step,), None)
@@ -158,8 +158,7 @@ class Interpreter:
             elif isinstance(step, Claim):
                 self._claims = True
             elif isinstance(step, Bind):
-                self._state.native_session_id = step.native_session_id
-                self._state.confirmed = step.native_session_id is not None
+                self._state.bind(step.native_session_id, kept=step.kept)
 
     def _update(self, step: Update, raw: bytes | None) -> None:
         """Only what is new is told."""

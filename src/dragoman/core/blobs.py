@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dragoman.adapter import Blob, Content
 from dragoman.core.shape import Parts
-from dragoman.schema.items import ContentPart, Image
+from dragoman.schema.items import ContentPart, FileRef, Image
 
 
 class StoreFile(Struct, frozen=True):
@@ -27,13 +27,21 @@ def file_of(blob: Blob, folder: str) -> StoreFile:
 
 
 def stored(content: Content, folder: str, out: list[Any]) -> Parts:
-    """Content with bytes as images in files of this folder; the files to store go to `out`."""
+    """Content with bytes as files of this folder, shown as images or as files that were read.
+
+    The files to store go to `out`.
+    """
     parts: list[ContentPart] = []
     for part in content:
         if isinstance(part, Blob):
             file = file_of(part, folder)
             out.append(file)
-            parts.append(Image(path=file.path, mime=part.mime))
+            is_image = part.mime is None or part.mime.startswith("image/")
+            parts.append(
+                Image(path=file.path, mime=part.mime, filename=part.filename)
+                if is_image
+                else FileRef(path=file.path, action="read")
+            )
         else:
             parts.append(part)
     return tuple(parts)

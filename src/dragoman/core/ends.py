@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec import UNSET
 
-from dragoman.adapter import EndSession, EndTurn, Exit
+from dragoman.adapter import EndSession, EndTurn, Exit, Used
 from dragoman.schema.events import ErrorRaised, SessionEnded, TurnEnded
 
+NATIVE_ID = "native_turn_id"
+"""Where a turn's metadata have the agent's own id of it: at the end as at the start."""
 
-def turn_ended(turn_id: str | None, end: EndTurn) -> TurnEnded:
-    """The end of a turn, with what the agent tells about it."""
+
+def turn_ended(
+    turn_id: str | None, end: EndTurn, so_far: Used | None, begun: Mapping[str, Any]
+) -> TurnEnded:
+    """The end of a turn, with what the agent tells about it, or has told before."""
+    known = so_far.usage if end.usage is None and so_far is not None else end.usage
+    named = {name: begun[name] for name in (NATIVE_ID,) if name in begun}
     return TurnEnded(
         turn_id=turn_id or UNSET,
         outcome=end.outcome,
-        metadata=UNSET if end.metadata is None else dict(end.metadata),
-        usage=UNSET if end.usage is None else end.usage,
+        metadata={**named, **(end.metadata or {})} or UNSET,
+        usage=UNSET if known is None else known,
         stop_reason=UNSET if end.stop_reason is None else end.stop_reason,
     )
 
@@ -25,22 +35,22 @@ def process_exit(exit: Exit) -> ErrorRaised:
     return ErrorRaised(
         message=f"the agent's process ended ({how})",
         code="process_exit",
-        details={"exit_code": exit.code, "signal": exit.signal, "stderr": exit.stderr},
+        details=exit.details,
     )
 
 
 def given_up(message: str, exit: Exit | None) -> SessionEnded:
     """The end of a session whose agent cannot go on, nor be resumed."""
-    return SessionEnded(
-        reason="error",
-        terminated_by="agent",
-        message=message,
-        exit_code=UNSET if exit is None or exit.code is None else exit.code,
-        stderr=UNSET if exit is None else exit.stderr,
-    )
+    return said_goodbye(EndSession(reason="error", message=message, exit=exit))
 
 
 def said_goodbye(end: EndSession) -> SessionEnded:
     """The end of a session in the agent's own words."""
-    message = UNSET if end.message is None else end.message
-    return SessionEnded(reason=end.reason, terminated_by="agent", message=message)
+    exit = end.exit
+    return SessionEnded(
+        reason=end.reason,
+        terminated_by="agent",
+        message=UNSET if end.message is None else end.message,
+        exit_code=UNSET if exit is None or exit.code is None else exit.code,
+        stderr=UNSET if exit is None else exit.stderr,
+    )

@@ -35,6 +35,8 @@ class SessionState(Struct, kw_only=True):
     native_session_id: str | None = None
     confirmed: bool = False
     """The agent itself confirmed the native id: it can be resumed."""
+    tentative_id: str | None = None
+    """A native id that the agent named before it had kept anything, if it ever has."""
     turn_id: str | None = None
     ended: bool = False
     last_outcome: Outcome | None = None
@@ -65,6 +67,13 @@ class SessionState(Struct, kw_only=True):
             rules=list(self.rules),
             queue=list(self.queue),
         )
+
+    def bind(self, native_session_id: str | None, *, kept: bool) -> None:
+        """The agent names the session."""
+        self.tentative_id = None if kept else native_session_id
+        if kept:
+            self.native_session_id = native_session_id
+            self.confirmed = native_session_id is not None
 
     def apply(self, body: Body) -> bool:
         """Take in one event; whether it changed anything here."""

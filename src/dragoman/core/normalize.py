@@ -53,6 +53,7 @@ class Normalizer:
         self.requests: dict[str, Request] = {}
         self.native_session_id: str | None = None
         self.turn_id: str | None = None
+        self.turn_metadata: dict[str, Any] = {}
         self.ended = False
         self._new_id = new_id
         self._files_dir = files_dir
@@ -60,6 +61,7 @@ class Normalizer:
         self._held: list[Draft] = []
         """Told before a person's message was shown, which goes first."""
         self._said_why = False
+        self._used: step.Used | None = None
         self._raw: bytes | None = None
         self._source: Source = "daemon"
 
@@ -86,7 +88,7 @@ class Normalizer:
         if self.ended:
             return
         self._raw = raw
-        self._source = "daemon" if raw is None else "agent"
+        self._source = "daemon" if raw is None else getattr(given, "source", "agent")
         match given:
             case step.Delta():
                 self._delta(given)
@@ -98,6 +100,8 @@ class Normalizer:
                 self._begin_turn(self._source, given.metadata)
             case step.EndTurn():
                 self._end_turn(given)
+            case step.Used():
+                self._used = given
             case step.Delivered():
                 self._delivered(given)
             case step.Echo():
@@ -117,8 +121,8 @@ class Normalizer:
                 self._unparsed(error, location, hashlib.sha256(raw).hexdigest() if raw else None)
             case step.EndSession():
                 self._agent_ends(given)
-            case step.Bind(native_session_id=native):
-                self.native_session_id = native
+            case step.Bind(native_session_id=native, kept=kept):
+                self.native_session_id = native if kept else self.native_session_id
             case _:
                 self.out.append(given)
 
@@ -130,9 +134,9 @@ class Normalizer:
     def _begin_turn(self, source: Source, metadata: Mapping[str, Any] | None = None) -> None:
         if self.turn_id is None:
             self.turn_id = self._new_id("turn")
-            self._said_why = False
-            about = UNSET if metadata is None else dict(metadata)
-            self._emit(TurnStarted(turn_id=self.turn_id, metadata=about), source)
+            self._said_why, self._used = False, None
+            about = self.turn_metadata = dict(metadata or {})
+            self._emit(TurnStarted(turn_id=self.turn_id, metadata=about or UNSET), source)
 
     def _delivered(self, given: step.Delivered) -> None:
         if self._prompts.accepted(given.message_id):
@@ -152,7 +156,7 @@ class Normalizer:
         item = self._open(f"prompt:{prompt.message_id}", "message", "user", (Text(text=""),),
                           source, native_id=native_id,
                           fields={"message_id": prompt.message_id})  # fmt: skip
-        attached = [shape.attached(file.path, file.mime) for file in prompt.attachments]
+        attached = stored(shape.attached(prompt), self._files_dir, self.out)
         self.items.finish(item, (Text(text=prompt.text), *attached), "completed", {}, source)
         self._raw = raw
         if not self._prompts.due:
@@ -187,7 +191,8 @@ class Normalizer:
         self._close_open(reason, everything=everything)
         if given.outcome == "failed" and not self._said_why:
             self._report(ErrorRaised(message=_NO_REASON), "daemon")
-        self._emit(ends.turn_ended(self.turn_id, given), source)
+        end = ends.turn_ended(self.turn_id, given, self._used, self.turn_metadata)
+        self._emit(end, source)
         self.turn_id = None
         self._prompts.turn_over()
         self.items.turn_over()
@@ -196,10 +201,6 @@ class Normalizer:
         self._withdraw_all(reason, everything=everything)
         why = "interrupted" if reason == "interrupt" else reason
         self.items.close_all(why, everything=everything)
-
-    @property
-    def _before_turn(self) -> bool:
-        return self.turn_id is None or bool(self._prompts.due)
 
     def _enter_turn(self) -> None:
         """Before anything else of a turn: the turn, then the person's message."""
@@ -254,7 +255,7 @@ class Normalizer:
         item = self.items.open.get(given.key)
         if item is None:
             item = self._stub(given.key, *shape.stub(given.key, given.content_type))
-        elif self._before_turn and not (item.loose or item.kind in _QUIET):
+        elif not (item.loose or item.kind in _QUIET):
             self._enter_turn()
         if item is None or item.stream is None:
             self._late("delta", {"key": given.key, "delta": given.text})
@@ -344,10 +345,10 @@ class Normalizer:
 
     # --- Ends ---
 
-    def withdraw_for_interrupt(self) -> None:
-        """An interrupt first takes back what the turn asks of people."""
+    def take_back(self, reason: str, *, everything: bool = True) -> None:
+        """Who stops an agent first takes back what it, or only its turn, asks of people."""
         self._raw = None
-        self._withdraw_all("interrupt", everything=False)
+        self._withdraw_all(reason, everything=everything)
 
     def interrupted(self, reason: str) -> None:
         """The turn is cut by us: a restart, a stop, the end of the session."""

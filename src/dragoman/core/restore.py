@@ -28,8 +28,8 @@ def restore(normalizer: Normalizer, body: Body) -> None:
             normalizer.items.restore_started(item)
         case ItemCompleted(item=item):
             normalizer.items.restore_completed(item)
-        case TurnStarted(turn_id=turn_id):
-            normalizer.turn_id = turn_id or None
+        case TurnStarted(turn_id=turn_id, metadata=metadata):
+            normalizer.turn_id, normalizer.turn_metadata = turn_id or None, metadata or {}
         case TurnEnded():
             normalizer.turn_id = None
         case PermissionRequested(permission_id=key) | QuestionRequested(question_id=key):

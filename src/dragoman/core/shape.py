@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from dragoman.adapter import Blob, Content
+from dragoman.schema.commands import Attachment, Prompt
 from dragoman.schema.items import (
     ContentPart,
     DeltaType,
@@ -128,11 +130,18 @@ def call_id_of(parts: Parts) -> str:
     return ""
 
 
-def attached(path: str, mime: str | None) -> ContentPart:
-    """What a file that goes with a message is shown as."""
-    if mime is not None and mime.startswith("image/"):
-        return Image(path=path, mime=mime)
-    return FileRef(path=path, action="read")
+def attached(prompt: Prompt) -> Content:
+    """What the files that go with a message are shown as; an image as it was when it was sent."""
+    return tuple(
+        Blob(data=prompt.images[file.path], mime=file.mime, filename=_name_of(file))
+        if file.path in prompt.images
+        else FileRef(path=file.path, action="read")
+        for file in prompt.attachments
+    )
+
+
+def _name_of(file: Attachment) -> str:
+    return file.filename or file.path.rstrip("/").rpartition("/")[2]
 
 
 def told(kind: ItemKind, role: Role | None) -> tuple[ItemKind, Role | None]:

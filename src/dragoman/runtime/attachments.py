@@ -53,7 +53,10 @@ def _ensure_there(attachments: Sequence[Attachment]) -> None:
 async def prompt_of(message: MessageRow, room_bytes: int) -> Prompt:
     """The message as the agent gets it, with its images, as many as there is room for."""
     prompt = Prompt(
-        message_id=message.message_id, text=message.text, attachments=message.attachments
+        message_id=message.message_id,
+        text=message.text,
+        attachments=message.attachments,
+        joins=message.steer,
     )
     return await asyncio.to_thread(_loaded, prompt, room_bytes) if prompt.attachments else prompt
 

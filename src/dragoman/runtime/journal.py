@@ -50,7 +50,7 @@ class Journal:
         self._session_id = session_id
         self._state = state
         self._quiet = quiet
-        self._native = state.native_session_id, state.confirmed
+        self._native = _native(state)
         self._writes: deque[_Write] = deque()
 
     async def write(
@@ -113,7 +113,7 @@ class Journal:
 
     def _fold(self, drafts: Sequence[Draft], *, last: bool) -> bool:
         state = self._state
-        native = state.native_session_id, state.confirmed
+        native = _native(state)
         changed, self._native = native != self._native, native
         for at, draft in enumerate(drafts):
             if type(draft.body) is ItemDelta:
@@ -126,6 +126,11 @@ class Journal:
             state.open_since = None
             changed = True
         return changed
+
+
+def _native(state: SessionState) -> tuple[str | None, bool, str | None]:
+    """What the agent calls the session, which no event changes."""
+    return state.native_session_id, state.confirmed, state.tentative_id
 
 
 def _store_file(path: Path, data: bytes) -> None:

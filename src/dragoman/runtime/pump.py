@@ -93,16 +93,24 @@ class Pump:
         return self.process is not None and self._interpreter.steers()
 
     @property
+    def _at_work(self) -> bool:
+        """The agent does something, or is about to; a subagent may, without a turn."""
+        return not self.normalizer.quiet or self.mail.on_way
+
+    @property
     def spare(self) -> bool:
         """The process does nothing, and the next one can go on where it stopped."""
-        idle = self.process is not None and self.normalizer.quiet and not self.mail.on_way
-        return idle and self._resumable
+        can_go = self._resumable or self._blank
+        return self.process is not None and not self._at_work and can_go
 
     @property
     def _resumable(self) -> bool:
-        if self._lifetime == "shared" and self._state.native_session_id is None:
-            return True  # others' trouble, perhaps; nothing was begun, so nothing is lost
         return self._state.confirmed and "resume" in self._adapter.capabilities.shown
+
+    @property
+    def _blank(self) -> bool:
+        """Nothing was begun at a process that others use, so nothing is lost with it."""
+        return self._lifetime == "shared" and self._state.native_session_id is None
 
     # --- From the agent ---
 
@@ -281,7 +289,7 @@ class Pump:
         if process.shared and self.in_turn:
             await self._call_off()
         await process.end(
-            self._settings.stop_deadline_s, patience_s=patience_s, at_work=self.in_turn
+            self._settings.stop_deadline_s, patience_s=patience_s, at_work=self._at_work
         )
         if process.shared:
             # It goes on for others; what it has started for this session does not.
@@ -305,15 +313,18 @@ class Pump:
     async def give_up(self, error: errors.DragomanError) -> None:
         """The agent cannot be told anything: the turn fails, and its process ends."""
         blocked = isinstance(error, errors.DeadlinePassed)
-        gone = isinstance(error, errors.AgentProcessExited) and self.process is not None
-        if not gone:
+        exited = isinstance(error, errors.AgentProcessExited)
+        stays = self._resumable or (self._blank and not exited)
+        if isinstance(error, errors.AgentProcessExited) and error.exit is not None:
+            self.normalizer.process_gone(error.exit, resumable=stays)
+        elif not exited or self.process is None:
             code = "stdin_blocked" if blocked else "launch_failed"
             self.normalizer.apply(Report(message=str(error), code=code), None)
             self.normalizer.apply(EndTurn(outcome="failed"), None)
         exit = await self.stop()
         if exit is not None:
-            self.normalizer.process_gone(exit, resumable=self._resumable)
-        if not self._resumable:
+            self.normalizer.process_gone(exit, resumable=stays)
+        if not stays:
             self.normalizer.never_came_up(str(error), exit)
         await self.flush()
 

@@ -63,6 +63,8 @@ class Server:
         self._not_before = 0.0
         self._restarts = 0
         self._last_error: str | None = None
+        self._last_exit: Exit | None = None
+        """None: we ended it."""
         self._unused = False
         """It ends because nobody needs it."""
         self._closed = False
@@ -117,7 +119,8 @@ class Server:
                 self._starting.add_done_callback(self._started)
             await asyncio.shield(self._starting)  # the others wait for the same
         if not self.running or self._exchange is None:
-            raise AgentProcessExited(f"{self.name} ended as soon as it had started")
+            why = f"{self.name} ended as soon as it had started"
+            raise AgentProcessExited(why, self._last_exit)
         return self._exchange
 
     def _started(self, task: asyncio.Task[None]) -> None:
@@ -143,7 +146,8 @@ class Server:
         exchange = await self._launched()
         await self._greet(exchange)
         if exchange.over:
-            raise AgentProcessExited(f"{self.name} did not come up: {self._last_error}")
+            why = f"{self.name} did not come up: {self._last_error}"
+            raise AgentProcessExited(why, self._last_exit)
         self._up_since = loop.time()
         self._keep()
         log.info("shared agent started", extra={"server": self.name, "pid": exchange.pid})
@@ -199,6 +203,7 @@ class Server:
             self._failures = 0
         else:
             self._failed(exchange.why or _how(exit))
+            self._last_exit = exit if exchange.why is None else None
         self._exchange = self._up_since = None
         log.info("shared agent ended", extra={"server": self.name, **self.tally})
 

@@ -361,8 +361,10 @@ class Session:
     async def _terminate(self) -> None:
         if self._normalizer.ended:
             return
+        self._normalizer.take_back("session_end")
         await self._pump.stop()
         self._mail.clear()
+        await self._announce_queue()
         self._normalizer.terminated()
         await self._pump.flush()
 
@@ -380,6 +382,7 @@ class Session:
 
     async def _suspend(self) -> None:
         self._closing = True
+        self._normalizer.take_back("restart")
         await self._pump.stop()
         self._normalizer.interrupted("restart")
         await self._pump.flush()

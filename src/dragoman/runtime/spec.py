@@ -40,6 +40,7 @@ def spec_of(
         skills=skills,
         marks={} if mark is None else {linux.MARK: mark},
         native_session_id=state.native_session_id,
+        tentative_id=state.tentative_id,
         # Once the agent confirmed an id of its own, the fork has happened.
         fork=bool(create.resume and create.resume.fork and not state.confirmed),
         fresh_id=_fresh_id(row),

@@ -29,6 +29,8 @@ class Prompt(Struct, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     images: dict[str, bytes] = {}
     """The bytes of the attached images, by their paths."""
+    joins: bool = False
+    """It asked to join a running turn, and may have, should it come again."""
 
 
 class Interrupt(Struct, frozen=True):
@@ -41,7 +43,7 @@ class AnswerPermission(Struct, frozen=True, kw_only=True):
     key: str
     reply: PermissionReply
     message: str | None = None
-    updated_input: Any | None = None
+    updated_input: dict[str, Any] | None = None
     approver: Approver | None = None
 
 

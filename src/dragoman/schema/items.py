@@ -60,6 +60,8 @@ class Image(Part, frozen=True, kw_only=True, tag="image"):
 
     path: str
     mime: str | None = None
+    filename: str | UnsetType = UNSET
+    """What the file was called that a person attached."""
 
 
 class Reasoning(Part, frozen=True, kw_only=True, tag="reasoning"):

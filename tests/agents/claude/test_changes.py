@@ -35,6 +35,14 @@ class Session:
         return self.hear(type="control_response", response=answer)
 
 
+def confirmed(session: Session, number: int, mode: str) -> list[Step]:
+    """Claude Code says yes to the n-th request, and then in which mode it is."""
+    key = session.sent[number - 1]["request_id"]
+    answer = {"subtype": "success", "request_id": key, "response": {"mode": mode}}
+    session.hear(type="control_response", response=answer)
+    return session.hear(type="system", subtype="status", permissionMode=mode)
+
+
 def test_a_model_that_is_refused_is_an_error_and_taken_back() -> None:
     session = Session(model="opus")
     assert session.command(Configure(model="x")) == [Update(body=SessionUpdated(model="x"))]
@@ -68,7 +76,25 @@ def test_bypass_is_never_asked_of_a_process_that_was_not_started_for_it() -> Non
     session = Session()
     session.command(Configure(permission_mode="bypass"))
     assert session.sent[-1]["request"] == {"subtype": "set_permission_mode", "mode": "default"}
-    assert session.hear(type="system", subtype="status", permissionMode="default") == [
+    assert confirmed(session, 1, "default") == [
+        Update(body=SessionUpdated(permission_mode="bypass"))
+    ]
+
+
+def test_a_mode_that_another_one_has_followed_is_not_shown_again() -> None:
+    session = Session()
+    session.command(Configure(permission_mode="acceptEdits"))
+    session.command(Configure(mode="plan"))
+    assert confirmed(session, 1, "acceptEdits") == [Update(body=SessionUpdated())]
+    assert confirmed(session, 2, "plan") == [Update(body=SessionUpdated(permission_mode="plan"))]
+
+
+def test_bypass_by_our_own_policy_survives_the_mode_before_it() -> None:
+    session = Session()
+    session.command(Configure(permission_mode="acceptEdits"))
+    session.command(Configure(permission_mode="bypass"))
+    confirmed(session, 1, "acceptEdits")
+    assert confirmed(session, 2, "default") == [
         Update(body=SessionUpdated(permission_mode="bypass"))
     ]
 

@@ -15,6 +15,8 @@ NATIVE = "0b42215d-cb92-4b8b-95e7-8b3b590c9bb5"
 WHY = f"No conversation found with session ID: {NATIVE}"
 KILLED = Exit(code=None, signal=9, expected=False,
               stderr=Stderr(head="", truncated=False, total_lines=0))  # fmt: skip
+REFUSED = Exit(code=1, signal=None, expected=False,
+               stderr=Stderr(head=WHY, truncated=False, total_lines=1))  # fmt: skip
 INIT = {"type": "system", "subtype": "init", "session_id": NATIVE}
 RESULT = {"type": "result", "subtype": "success", "session_id": NATIVE, "num_turns": 1}
 FAILED = {"type": "result", "subtype": "error_during_execution", "is_error": True, "errors": [WHY]}
@@ -34,10 +36,10 @@ class Session:
         ]
 
     def resume(self) -> list[Step]:
-        """The process dies; the next one does not know the conversation."""
+        """The process dies; the next one does not know the conversation, and ends."""
         list(self._converter.closed(KILLED))
         list(self._converter.command(Prompt(message_id="msg_2", text="Go on")))
-        return self.hear(FAILED)
+        return [*self.hear(FAILED), *self._converter.closed(REFUSED)]
 
 
 def test_a_first_turn_that_was_never_written_down_begins_anew() -> None:
@@ -52,13 +54,15 @@ def test_a_first_turn_that_was_never_written_down_begins_anew() -> None:
 def test_a_conversation_that_is_gone_ends_the_session_and_says_why() -> None:
     session = Session()
     session.hear(INIT, RESULT)
-    delivered, report, turn, end = session.resume()
+    *_, delivered, report, turn, end = session.resume()
     assert delivered == Delivered(message_id="msg_2")
     assert isinstance(report, Report)
     assert isinstance(turn, EndTurn)
     assert (report.message, turn.outcome) == (WHY, "failed")
-    assert end == EndSession(reason="error", message=WHY)
+    assert report.details == {"exit_code": 1, "signal": None, "stderr": REFUSED.stderr}
+    assert end == EndSession(reason="error", message=WHY, exit=REFUSED)
 
 
 def test_an_id_from_elsewhere_that_is_unknown_ends_the_session() -> None:
-    assert Session(NATIVE).resume()[-1] == EndSession(reason="error", message=WHY)
+    end = Session(NATIVE).resume()[-1]
+    assert end == EndSession(reason="error", message=WHY, exit=REFUSED)

@@ -151,11 +151,24 @@ def test_every_type_of_item_is_modelled_and_has_what_we_read(folder: Path) -> No
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["ThreadStart", "ThreadResume", "ThreadFork"])
-def test_replies_have_what_we_read(folder: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("ThreadStart", replies.Opened),
+        ("ThreadResume", replies.Resumed),
+        ("ThreadFork", replies.Opened),
+    ],
+)
+def test_replies_have_what_we_read(folder: Path, name: str, kind: type[replies.Opened]) -> None:
     (file,) = folder.rglob(f"{name}Response.json")
     document = json.loads(file.read_text())
-    assert checked(replies.Opened, document, document, name) == []
+    assert checked(kind, document, document, name) == []
+
+
+def test_a_list_of_items_has_what_we_read(folder: Path) -> None:
+    (file,) = folder.rglob("ThreadItemsListResponse.json")
+    document = json.loads(file.read_text())
+    assert checked(replies.Listed, document, document, "ThreadItemsList") == []
 
 
 @pytest.mark.parametrize("name", ["TurnStart", "ReviewStart"])

@@ -46,6 +46,7 @@ ADAPTER = Adapter(
     default_model="default",
     catalogue=CATALOGUE,
     takes_skills=True,
+    takes_updated_input=True,
     credentials=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
     drill=DRILL,
     launch=launch,

@@ -66,6 +66,11 @@ class Changes:
     def _shown(self) -> str:
         return "plan" if self._planning else self._permission
 
+    @property
+    def _switching(self) -> bool:
+        """Another mode was asked for: what is told until the answer was true before it."""
+        return any(before.mode is not UNSET for before in self._waiting.values())
+
     def sent(self, request_id: str, before: SessionUpdated) -> None:
         """A change was asked for."""
         self._waiting[request_id] = before
@@ -85,13 +90,15 @@ class Changes:
         """A turn begins under this model, in this mode."""
         self.model = model or self.model
         self._may_bypass = self._may_bypass or mode == BYPASS
-        told = SessionUpdated() if mode is None else self.told(mode)
+        told = self.told(mode)
         return SessionUpdated(
             model=model or UNSET, mode=told.mode, permission_mode=told.permission_mode
         )
 
-    def told(self, mode: str) -> SessionUpdated:
+    def told(self, mode: str | None) -> SessionUpdated:
         """Claude Code is in this mode now, also where it or its plan was the reason."""
+        if mode is None or self._switching:
+            return SessionUpdated()
         before = self._mode
         self._planning = mode == "plan"
         self._by_policy = self._by_policy and mode == "default"

@@ -23,6 +23,7 @@ from dragoman.adapter import (
     Step,
     Unparsed,
     Update,
+    Used,
     Withdraw,
 )
 from dragoman.agents.claude import asks, model, native, system
@@ -33,7 +34,15 @@ from dragoman.agents.claude.notices import Notices
 from dragoman.agents.claude.results import Given, content_of, result_steps, text_of
 from dragoman.agents.claude.sent import Sent
 from dragoman.agents.claude.tasks import Tasks
-from dragoman.agents.claude.turns import Gauge, Meter, api_error, end_of, failure_of
+from dragoman.agents.claude.turns import (
+    Answers,
+    Gauge,
+    Meter,
+    api_error,
+    end_of,
+    failure_of,
+    outcome_of,
+)
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -59,6 +68,7 @@ class ClaudeConverter:
         self._messages = Messages(spec.directory)
         self._notices = Notices()
         self._meter = Meter()
+        self._answers = Answers()
         self._asks: dict[str, asks.Ask] = {}
         self._sent = Sent()
         self._requests = 0
@@ -67,6 +77,8 @@ class ClaudeConverter:
         """The process has begun a turn."""
         self._kept = spec.native_session_id is not None
         """A turn of this conversation is over, so Claude Code must have kept it."""
+        self._lost: Report | None = None
+        """Claude Code does not find the conversation, and says why."""
         self._in_turn = False
         self._interrupting = False
         self._said_why = False
@@ -169,24 +181,25 @@ class ClaudeConverter:
     def _stream(self, line: native.StreamEvent) -> Iterator[Step]:
         if line.parent_tool_use_id is None:
             self._gauge.hear(line.event)
+            self._answers.hear(line.event, interrupting=self._interrupting)
         owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
-        why = None if line.abandoned_blocks is None else "retracted"
-        yield from self._explained(self._messages.stream(line, owner), why)
+        yield from self._explained(self._messages.stream(line, owner))
 
     def _assistant(self, line: native.Assistant) -> Iterator[Step]:
         if line.message.model == SYNTHETIC and (line.is_api_error_message or line.error):
             self._said_why = True
             yield api_error(line, text_of(content_of(line.message.content)))
             return
+        if line.parent_tool_use_id is not None:
+            self._answers.read(line.message)
         owner = self._tasks.owner(line.parent_tool_use_id, line.agent_id)
         yield from self._explained(self._messages.whole(line, owner))
 
-    def _explained(self, steps: Iterator[Step], why: str | None = None) -> Iterator[Step]:
-        """The same steps; what was cut says why."""
-        reason = "interrupted" if self._interrupting else why
+    def _explained(self, steps: Iterator[Step]) -> Iterator[Step]:
+        """The same steps; what a person has cut says so."""
         for step in steps:
-            if reason and isinstance(step, CompleteItem) and step.status == "failed":
-                yield msgspec.structs.replace(step, fields={"reason": reason, **step.fields})
+            if self._interrupting and isinstance(step, CompleteItem) and step.status == "failed":
+                yield msgspec.structs.replace(step, fields={**step.fields, "reason": "interrupted"})
             else:
                 yield step
 
@@ -296,11 +309,13 @@ class ClaudeConverter:
 
     def _result(self, result: native.Result) -> Iterator[Step]:
         if result.errors and not self._up:
-            yield from self._no_conversation(failure_of(result))
+            yield from self._refused(failure_of(result))
             return
         self._in_turn = False
         self._kept = True
-        end = end_of(result, self._meter.usage(result))
+        cut = self._answers.cut() if outcome_of(result) == "interrupted" else ()
+        end = end_of(result, self._meter.usage(result, cut))
+        self._answers.clear()
         loose = self._tasks.loose_calls()
         completed = end.outcome == "completed"
         yield from self._explained(self._messages.turn_over(loose, completed=completed))
@@ -314,19 +329,15 @@ class ClaudeConverter:
         yield end
         self._said_why = self._interrupting = False
 
-    def _no_conversation(self, why: Report) -> Iterator[Step]:
-        """The process cannot go on where another stopped."""
-        if not self._kept:
+    def _refused(self, why: Report) -> Iterator[Step]:
+        """The process cannot go on where another stopped, and ends; how, is to be told too."""
+        if self._kept:
+            self._lost = why
+        else:
             # That one was killed before it had written anything down: nothing is lost.
             self._native = None
             yield Bind(None)
-            yield from self._notices.status("resume.failed", why.message, status="failed")
-            return
-        for message_id in self._sent.all():
-            yield Delivered(message_id=message_id)
-        yield why
-        yield EndTurn(outcome="failed")
-        yield EndSession(reason="error", message=why.message)
+        yield from self._notices.status("resume.failed", why.message, status="failed")
 
     # --- Requests ---
 
@@ -354,13 +365,21 @@ class ClaudeConverter:
 
     def closed(self, exit: Exit) -> Iterator[Step]:
         """Forget what belonged to the process that is gone."""
+        if self._lost is not None:
+            for message_id in self._sent.all():
+                yield Delivered(message_id=message_id)
+            yield msgspec.structs.replace(self._lost, details=exit.details)
+            yield EndTurn(outcome="failed")
+            yield EndSession(reason="error", message=self._lost.message, exit=exit)
+        usage = self._answers.usage()
+        if usage is not None:
+            yield Used(usage=usage)
         self._messages.clear()
         self._tasks = Tasks()
         self._meter.reset()
-        for known in (self._asks, self._sent, self._changes):
+        for known in (self._asks, self._sent, self._changes, self._answers):
             known.clear()
         self._up = self._in_turn = self._interrupting = self._said_why = False
-        return iter(())
 
 
 def _line(**message: Any) -> Send:

@@ -27,6 +27,7 @@ from dragoman.schema.items import (
     ToolResult,
 )
 
+RETRACTED, CUT = "retracted", "cut_off"
 TOOL_USES = (model.ToolUseBlock, model.ServerToolUseBlock, model.McpToolUseBlock)
 
 
@@ -60,6 +61,8 @@ class _Talk(Struct):
     streamed: bool
     open: bool = True
     failed: bool = False
+    reason: str | None = None
+    """Why it is not whole."""
     stop_reason: str | None = None
     blocks: dict[int, _Block] = {}
 
@@ -122,13 +125,15 @@ class Messages:
         )
 
     def _stop(self, talk: _Talk, abandoned: native.Abandoned | None) -> Iterator[Step]:
-        first = None if abandoned is None else abandoned.from_block_index
-        for index, block in talk.blocks.items():
-            if first is not None and index >= first:
+        if abandoned is not None:
+            first = abandoned.from_block_index
+            lost = [block for index, block in talk.blocks.items() if index >= first]
+            for block in lost:
                 if block.key is not None and not block.ended:
-                    yield from _close(block, "failed")
-                talk.failed = talk.failed or block.key is None
-        talk.failed = talk.failed or first == 0
+                    yield from _close(block, "failed", {"reason": RETRACTED})
+            # What was whole before the cut still counts, and the model goes on behind it.
+            gone = first == 0 or any(block.key is None for block in lost)
+            talk.failed, talk.reason = True, RETRACTED if gone else CUT
         yield from _finish(talk)
 
     # --- Whole blocks ---
@@ -222,8 +227,9 @@ class Messages:
         """What is said next in this scope is another message."""
         talk = self._talks.pop(scope, None)
         if talk is not None and talk.open:
-            # A streamed message that never stopped was cut; a whole one has no stop of its own.
-            talk.failed = talk.failed or talk.streamed
+            if talk.streamed:
+                # One that never stopped was cut; a whole one has no stop of its own.
+                talk.failed, talk.reason = True, CUT
             yield from _finish(talk)
 
     def turn_over(self, loose: set[str], *, completed: bool) -> Iterator[Step]:
@@ -299,11 +305,16 @@ def _finish(talk: _Talk) -> Iterator[Step]:
         if not block.ended and block.key is not None:
             yield from _close(block, "failed")
     text = "".join(_said(block) for block in talk.blocks.values() if block.key is None)
+    fields: ItemFields = {}
+    if talk.stop_reason:
+        fields["stop_reason"] = talk.stop_reason
+    if talk.reason:
+        fields["reason"] = talk.reason
     yield CompleteItem(
         key=talk.key,
         content=(Text(text=text),) if text else (),
         status="failed" if talk.failed else "completed",
-        fields={"stop_reason": talk.stop_reason} if talk.stop_reason else {},
+        fields=fields,
     )
 
 

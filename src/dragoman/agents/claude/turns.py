@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from dragoman.adapter import EndTurn, Report
 from dragoman.agents.claude import model, native
@@ -68,29 +70,35 @@ class Meter:
         """Another process, or another conversation, counts from zero."""
         self._totals = {}
 
-    def usage(self, result: native.Result) -> Usage | None:
-        """The turn's own share of what the result counts."""
+    def usage(self, result: native.Result, cut: Iterable[Answer] = ()) -> Usage | None:
+        """The turn's own share of what the result counts, with answers that it does not."""
         totals = result.model_usage or {}
         own = result.model_usage_since_last_result
         if own is None:
             own = {name: _less(now, self._totals.get(name)) for name, now in totals.items()}
         self._totals = totals
         models = {name: _model(used) for name, used in own.items() if used != _NOTHING}
-        if not models and not totals:
-            return None
-        return Usage(
-            input_tokens=sum(used.input_tokens for used in models.values()),
-            cached_input_tokens=sum(used.cached_input_tokens for used in models.values()),
-            cache_write_tokens=sum(used.cache_write_tokens for used in models.values()),
-            output_tokens=sum(used.output_tokens for used in models.values()),
-            reasoning_tokens=sum(used.reasoning_tokens for used in models.values()),
-            cost_usd=round(sum(used.cost_usd or 0.0 for used in models.values()), 9),
-            cost_source="reported",
-            models=models,
-        )
+        _add(models, cut)
+        return _usage(models) if models or totals else None
 
 
 _NOTHING = native.ModelTokens()
+
+
+def _usage(models: dict[str, ModelUsage]) -> Usage:
+    """What all models used together; a cost, unless none is known."""
+    costs = [used.cost_usd for used in models.values() if used.cost_usd is not None]
+    known = bool(costs) or not models
+    return Usage(
+        input_tokens=sum(used.input_tokens for used in models.values()),
+        cached_input_tokens=sum(used.cached_input_tokens for used in models.values()),
+        cache_write_tokens=sum(used.cache_write_tokens for used in models.values()),
+        output_tokens=sum(used.output_tokens for used in models.values()),
+        reasoning_tokens=sum(used.reasoning_tokens for used in models.values()),
+        cost_usd=round(sum(costs), 9) if known else UNSET,
+        cost_source="reported" if known else UNSET,
+        models=models,
+    )
 
 
 def _less(now: native.ModelTokens, before: native.ModelTokens | None) -> native.ModelTokens:
@@ -115,6 +123,70 @@ def _model(used: native.ModelTokens) -> ModelUsage:
     )
 
 
+def _add(models: dict[str, ModelUsage], answers: Iterable[Answer]) -> None:
+    for name, tokens in answers:
+        used = models.get(name, ModelUsage())
+        models[name] = msgspec.structs.replace(
+            used,
+            input_tokens=used.input_tokens + (tokens.input_tokens or 0),
+            cached_input_tokens=used.cached_input_tokens + (tokens.cache_read_input_tokens or 0),
+            cache_write_tokens=used.cache_write_tokens + (tokens.cache_creation_input_tokens or 0),
+            output_tokens=used.output_tokens + (tokens.output_tokens or 0),
+        )
+
+
+Answer = tuple[str, model.Tokens]
+"""The model, and what it said that one answer used."""
+
+
+class Answers:
+    """What answers used that no result has counted: all that is known of a turn without one."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Answer] = {}
+        self._open: str | None = None
+
+    def hear(self, event: model.AnyStreamed, *, interrupting: bool) -> None:
+        """An answer streams. One that an interrupt cuts is in no result."""
+        if isinstance(event, model.MessageStart):
+            self._open = event.message.id
+            self.read(event.message)
+        elif isinstance(event, model.MessageDelta) and self._open is not None:
+            name, tokens = self._told[self._open]
+            self._told[self._open] = name, _merged(tokens, event.usage)
+            # Claude Code makes one up, without a reason, where the model's own never came.
+            self._open = None if event.delta.stop_reason else self._open
+        elif isinstance(event, model.MessageStop) and not interrupting:
+            self._open = None
+
+    def read(self, message: model.MessageHead | native.ModelMessage) -> None:
+        """An answer, or a piece of one, as a subagent's lines have it."""
+        self._told[message.id] = message.model or "unknown", message.usage or model.Tokens()
+
+    def cut(self) -> Iterator[Answer]:
+        """The answer that was not said to its end."""
+        if self._open is not None:
+            yield self._told[self._open]
+
+    def usage(self) -> Usage | None:
+        """What they used together; None: there was no answer."""
+        models: dict[str, ModelUsage] = {}
+        _add(models, self._told.values())
+        return _usage(models) if models else None
+
+    def clear(self) -> None:
+        """They are counted, or the process that would is gone."""
+        self._told.clear()
+        self._open = None
+
+
+def _merged(tokens: model.Tokens, told: model.Tokens | None) -> model.Tokens:
+    """The counts of an answer come at its start, and some of them again at its end."""
+    counts = {} if told is None else msgspec.structs.asdict(told)
+    known = {name: count for name, count in counts.items() if count is not None}
+    return msgspec.structs.replace(tokens, **known)
+
+
 class Gauge:
     """How full the model's window is: what the last answer read, and wrote."""
 
@@ -123,14 +195,12 @@ class Gauge:
         self._tokens = model.Tokens()
 
     def hear(self, event: model.AnyStreamed) -> None:
-        """The counts of an answer come at its start, and some of them again at its end."""
+        """An answer streams."""
         if isinstance(event, model.MessageStart):
             self._model = event.message.model
             self._tokens = event.message.usage or model.Tokens()
-        elif isinstance(event, model.MessageDelta) and event.usage is not None:
-            told = msgspec.structs.asdict(event.usage)
-            counts = {name: count for name, count in told.items() if count is not None}
-            self._tokens = msgspec.structs.replace(self._tokens, **counts)
+        elif isinstance(event, model.MessageDelta):
+            self._tokens = _merged(self._tokens, event.usage)
 
     def compacted(self, tokens: int) -> None:
         """The conversation has this many tokens now."""

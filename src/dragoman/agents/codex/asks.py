@@ -43,11 +43,17 @@ def permission(key: str, wish: wanted.AnyWish, place: Place) -> AskPermission | 
             action, about, rule = "fileChange", _patch(wish, place), _patch_rule(place)
         case wanted.GrantPermissions():
             action, rule = "permissions", f"permissions({encode(wish.permissions).decode()})"
-            about = {"input": wish.permissions, "permissions": wish.permissions, "cwd": wish.cwd}
+            about = {
+                "input": wish.permissions,
+                "permission": "permissions",
+                "permissions": wish.permissions,
+                "cwd": wish.cwd,
+            }
         case wanted.Elicitation() if _is_call(wish):
             action = rule = tool_name(wish, place.tool)
             about = {
                 "input": wish.about.get("tool_params"),
+                "permission": wish.about["codex_approval_kind"],
                 "agent_reason": wish.message,
                 "description": wish.about.get("tool_description"),
             }
@@ -81,7 +87,7 @@ def _command(wish: wanted.RunCommand, place: Place) -> dict[str, Any]:
         "input": {"command": command, "cwd": cwd},
         "command": command,
         "cwd": cwd,
-        "permission": None if wish.kind == "command" else wish.kind,
+        "permission": wish.kind,
         "network": None
         if network is None
         else {"host": network.host, "protocol": network.protocol},
@@ -108,6 +114,7 @@ def _patch(wish: wanted.ChangeFiles, place: Place) -> dict[str, Any]:
     changes = _changes(place)
     return {
         "input": {"changes": [{"path": each.path, "kind": each.kind.type} for each in changes]},
+        "permission": "fileChange",
         "paths": list(paths_of(changes)),
         "diff": "".join(map(diff_of, changes)) or None,
         "grant_root": wish.grant_root,

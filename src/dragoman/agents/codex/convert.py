@@ -20,10 +20,8 @@ from dragoman.adapter import (
     Report,
     Request,
     Spec,
-    StartItem,
     Step,
     Update,
-    whole,
 )
 from dragoman.agents.codex import items, lines, native, replies, wanted
 from dragoman.agents.codex.desk import Desk
@@ -32,8 +30,8 @@ from dragoman.agents.codex.manners import Manners
 from dragoman.agents.codex.notices import Notices
 from dragoman.agents.codex.outbox import Outbox
 from dragoman.agents.codex.threads import Owner, Threads
-from dragoman.agents.codex.usage import Limits, Meter, context_of
-from dragoman.agents.codex.work import Work
+from dragoman.agents.codex.usage import Meter
+from dragoman.agents.codex.work import Work, between_turns
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -43,9 +41,11 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import Outcome, SessionUpdated
-from dragoman.schema.items import Json, Text
 from dragoman.wire.jsonrpc import Answered, Reply, key_of
 
+LOOK_BACK = 50
+"""So many items back a message is looked for that was to join a turn."""
+KNOWN = "Codex had this message before it, or the daemon, was restarted"
 _OUTCOMES: dict[str, Outcome] = {"completed": "completed", "interrupted": "interrupted"}
 
 
@@ -55,15 +55,16 @@ class CodexConverter:
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._threads = Threads()
-        self._kept = None if spec.fork else spec.native_session_id
+        self._kept = spec.tentative_id or (None if spec.fork else spec.native_session_id)
         """The thread that Codex can resume."""
+        self._perhaps = spec.tentative_id
+        """It may not have kept this one yet."""
         self._bound = False
         self._manners = Manners(spec)
         self._outbox = Outbox()
         self._work = Work()
         self._notices = Notices()
         self._meter = Meter()
-        self._limits = Limits()
         self._desk = Desk(spec.directory, self._work, self._notices)
         self._turn: str | None = None
         self._ended: str | None = None
@@ -127,6 +128,13 @@ class CodexConverter:
             yield from self._start(prompt)
 
     def _start(self, prompt: Prompt) -> Iterator[Step]:
+        turn = self._outbox.turn_with(prompt)
+        if turn is not None:
+            yield from self._not_again(prompt, turn)
+            return
+        if self._outbox.seeks(prompt):
+            yield self._request("thread/items/list", "seek", sortDirection="desc", limit=LOOK_BACK)
+            return
         method, params = turn_of(prompt)
         manners = self._manners.turn()
         if method == "turn/start":
@@ -136,13 +144,19 @@ class CodexConverter:
         self._outbox.starts(prompt, plain=method == "turn/start")
         yield self._request(method, f"start:{prompt.message_id}", **params)
 
+    def _not_again(self, prompt: Prompt, turn: str) -> Iterator[Step]:
+        self._turn = self._ended = turn
+        yield from self._open_turn()
+        yield Delivered(message_id=prompt.message_id)
+        yield from self._notices.status(self._threads.owner(None), "not answered again", KNOWN)
+        yield EndTurn(outcome="interrupted", metadata=self._turn_metadata())
+        self._turn, self._begun = None, False
+
     def _interrupt(self) -> Iterator[Step]:
         self._interrupting = True
         if self._turn is not None:
             yield self._request("turn/interrupt", "interrupt", turnId=self._turn)
-        for thread, turn in self._threads.stop().items():
-            params = {"threadId": thread, "turnId": turn}
-            yield Request(method="turn/interrupt", params=params, tag="interrupt")
+        yield from self._threads.stop()
 
     def _aside(self, text: str, tag: str) -> Request:
         words = [{"type": "text", "text": text}]
@@ -165,6 +179,9 @@ class CodexConverter:
                 yield from self._accepted(replies.turn_of(reply))
             case "start":
                 yield from self._refused(message_id, reply)
+            case "seek":
+                self._outbox.found(replies.listed(reply))
+                yield from self._next()
             case "explain":
                 yield from self._desk.release(message_id)
             case "steer" if not isinstance(reply, Answered):
@@ -174,17 +191,26 @@ class CodexConverter:
             case _:
                 return
 
-    def _at_home(self, found: replies.Opened) -> Iterator[Step]:
+    def _at_home(self, found: replies.Resumed) -> Iterator[Step]:
         self._threads.main = found.thread.id
         yield Claim(found.thread.id)
         told = self._manners.opened(found.model, found.reasoning_effort)
         yield Update(body=replace(told, title=found.thread.name or UNSET))
-        self._outbox.opened()
+        if self._kept is None:
+            # Its first message must be looked for there, should it ever be sent again.
+            self._kept = self._perhaps = found.thread.id
+            yield Bind(found.thread.id, kept=False)
+        self._outbox.opened(found.known)
         yield from self._next()
 
     def _not_opened(self, reply: Reply) -> Iterator[Step]:
-        self._interrupting = False
         lost = replies.is_lost(reply)
+        if lost and self._kept == self._perhaps:
+            # Codex was killed before it had written anything down: nothing is lost.
+            self._kept = self._perhaps = None
+            yield from self.opened(self._spec)
+            return
+        self._interrupting = False
         waiting = self._outbox.refused()
         for prompt in waiting:
             yield Delivered(message_id=prompt.message_id)
@@ -211,8 +237,7 @@ class CodexConverter:
 
     def _next(self) -> Iterator[Step]:
         """What waits here for the end of a turn, or for its thread."""
-        prompt = None if self._turn is not None else self._outbox.next()
-        if prompt is not None:
+        while self._turn is None and (prompt := self._outbox.next()) is not None:
             yield from self._start(prompt)
 
     # --- From the agent ---
@@ -241,9 +266,8 @@ class CodexConverter:
             case native.ErrorTold():
                 yield from self._error(told, owner)
             case native.UsageUpdated():
-                yield from self._usage(told, owner)
-            case native.Remark(method=method, params=params):
-                yield from self._notices.status(owner, method, None, Json(json=params))
+                in_turn = self._turn is not None and told.turn_id != self._ended
+                yield from self._meter.hear(told, owner, in_turn=in_turn)
             case _:
                 yield from self._about(told, owner)
 
@@ -254,14 +278,8 @@ class CodexConverter:
         yield from self._begun_by(owner)
         steps = self._work.completed if over else self._work.started
         for step in steps(item, owner):
-            yield self._placed(step, owner)
+            yield step if self._turn is not None else between_turns(step, owner)
         yield from self._threads.adopt(item, owner)
-
-    def _placed(self, step: Step, owner: Owner) -> Step:
-        """Between turns come ends of what a turn began; Codex says when another one begins."""
-        if isinstance(step, StartItem) and self._turn is None and owner.subagent is None:
-            return replace(step, opens=False)
-        return step
 
     def _asked(self, asked: native.Wanted, owner: Owner) -> Iterator[Step]:
         wish = wanted.decode(asked)
@@ -279,9 +297,7 @@ class CodexConverter:
         if owner.subagent is None:
             message_id = self._outbox.echoed(item.client_id)
         if message_id is None:
-            about = owner.item(key=owner.key(item.id), kind="system", role="system",
-                               native_id=item.id, content=(Text(text=item.text),))  # fmt: skip
-            yield from whole(about)
+            yield from self._work.said(item, owner)
             return
         yield from self._open_turn()
         yield Echo(message_id=message_id, native_id=item.id, text=item.text)
@@ -289,7 +305,7 @@ class CodexConverter:
     def _open_turn(self) -> Iterator[Step]:
         if not self._bound or self._kept != self._threads.main:
             # From its first message on Codex keeps a thread, and can resume it.
-            self._kept, self._bound = self._threads.main, True
+            self._kept, self._perhaps, self._bound = self._threads.main, None, True
             yield Bind(self._kept)
         if not self._begun:
             self._begun = True
@@ -328,7 +344,7 @@ class CodexConverter:
     def _turn_completed(self, told: native.TurnCompleted, owner: Owner) -> Iterator[Step]:
         turn = told.turn
         if turn.status == "interrupted":
-            yield from self._end_commands(owner)
+            yield from self._work.stop(owner)
         else:
             yield from self._work.leave(owner)
         if owner.subagent is not None:
@@ -354,18 +370,10 @@ class CodexConverter:
         self._outbox.turn_over()
         yield from self._next()
 
-    def _end_commands(self, owner: Owner) -> Iterator[Step]:
-        """To Codex a command outlives its turn, also one that was stopped."""
-        for process in self._work.processes(owner.thread):
-            params = {"threadId": owner.thread, "processId": process}
-            yield Request(method="thread/backgroundTerminals/terminate", params=params, tag="end")
-
     def _error(self, told: native.ErrorTold, owner: Owner) -> Iterator[Step]:
         yield from self._begun_by(owner)
         if told.will_retry:
-            # What was said of an answer is said anew.
-            for step in self._work.cut(owner):
-                yield replace(step, fields={"reason": "retracted"})
+            yield from self._work.cut(owner, "retracted")  # it is said anew
             yield from self._notices.retry(told.error, owner)
         elif owner.subagent is not None:
             yield from self._notices.status(owner, "error", told.error.message, status="failed")
@@ -373,21 +381,11 @@ class CodexConverter:
             self._said_why = True
             yield self._notices.failure(told.error)
 
-    def _usage(self, told: native.UsageUpdated, owner: Owner) -> Iterator[Step]:
-        # Of a thread that is resumed Codex tells again what was counted before.
-        in_turn = self._turn is not None and told.turn_id != self._ended
-        is_new = in_turn or owner.subagent is not None
-        self._meter.hear(owner.thread, told.token_usage, is_new=is_new)
-        if owner.subagent is None:
-            yield from context_of(told.token_usage)
-
     # --- What is about the session ---
 
-    def _about(self, told: native.Told, owner: Owner) -> Iterator[Step]:
+    def _about(self, told: native.Told | native.Remark, owner: Owner) -> Iterator[Step]:
         main = owner.subagent is None
         match told:
-            case native.RateLimits():
-                yield from self._limits.hear(told.rate_limits)
             case native.SettingsUpdated(thread_settings=settings) if main:
                 yield Update(body=self._manners.settled(settings))
             case native.NameUpdated(thread_name=str(name)) if main:

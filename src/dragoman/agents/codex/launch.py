@@ -30,7 +30,9 @@ def opening(spec: Spec, kept: str | None) -> tuple[str, dict[str, Any]]:
     """How a thread is started, resumed or forked, and with what, beside how it works."""
     params = _thread_params(spec)
     if kept is not None:
-        return "thread/resume", {"threadId": kept, "excludeTurns": True, **params}
+        page = {"limit": 1, "itemsView": "summary"}
+        about = {"threadId": kept, "excludeTurns": True, "initialTurnsPage": page}
+        return "thread/resume", {**about, **params}
     if spec.fork:
         origin = {"threadId": spec.native_session_id, "excludeTurns": True}
         return "thread/fork", {**origin, **params}

@@ -40,6 +40,10 @@ NOISE = (
     _said("item/started", "told again for a request that came before it"),
     Noise(where={"method": "codex/event/*"}, why="versions up to 0.101 say everything twice"),
     Noise(where={"result.thread.id": "*"}, why="how the thread works, where it is not new"),
+    Noise(
+        where={"result.data.0.turnId": "*"},
+        why="what a thread has, when a message is looked for that may be there",
+    ),
     Noise(where={"result.turn.id": "*"}, why="a message was heard; its echo shows it"),
     Noise(where={"result.turnId": "*"}, why="a message joins the turn; its echo shows it"),
     Noise(

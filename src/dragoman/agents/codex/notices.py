@@ -13,6 +13,7 @@ from msgspec import Struct
 from dragoman.adapter import CompleteItem, Report, StartItem, Step, whole
 from dragoman.agents.codex import native
 from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex.usage import Limits
 from dragoman.schema.items import ContentPart, ItemStatus, Json, Status
 
 _MARKS = {"completed": "x", "inProgress": ">"}
@@ -37,6 +38,7 @@ class Notices:
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
+        self._limits = Limits()
         self._goals: dict[str, native.Goal] = {}
         self._diff = ""
         self._retried: str | None = None
@@ -55,7 +57,7 @@ class Notices:
         item = self._item(owner, Status(label=label, detail=detail), *more)
         yield from whole(msgspec.structs.replace(item, opens=opens), status)
 
-    def told(self, told: native.Told, owner: Owner) -> Iterator[Step]:
+    def told(self, told: native.Told | native.Remark, owner: Owner) -> Iterator[Step]:
         """What is about the work, and is no item of Codex's."""
         match told:
             case native.PlanUpdated():
@@ -79,6 +81,10 @@ class Notices:
                 yield from self.status(
                     owner, "model.rerouted", f"{told.from_model} → {told.to_model}"
                 )
+            case native.RateLimits(rate_limits=limits):
+                yield from self._limits.hear(limits)
+            case native.Remark(method=method, params=params):
+                yield from self.status(owner, method, None, Json(json=params))
             case native.GoalUpdated(goal=goal):
                 yield from self._aim(goal, owner)
             case _:

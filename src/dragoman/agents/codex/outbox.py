@@ -24,14 +24,33 @@ class Outbox:
         self._early: list[Prompt] = []
         self._sent: dict[str, _Sent] = {}
         self._shown: set[str] = set()
+        self._known: dict[str, str] = {}
+        self._resumed = self._looking = False
 
     def opening(self) -> None:
         """A thread was asked for."""
         self.is_opening = True
 
-    def opened(self) -> None:
-        """The thread is there."""
+    def opened(self, known: dict[str, str] | None) -> None:
+        """The thread is there, with these messages that began turns; None: it is new."""
         self.is_open, self.is_opening = True, False
+        self._known, self._resumed = known or {}, known is not None
+
+    def turn_with(self, prompt: Prompt) -> str | None:
+        """The turn of a message that Codex has, from before its server or the daemon died."""
+        return self._known.pop(prompt.message_id, None)
+
+    def seeks(self, prompt: Prompt) -> bool:
+        """Whether it has to be looked for in the middle of turns first; it waits for that."""
+        if prompt.joins and self._resumed:
+            self._early.insert(0, prompt)
+            self._looking = True
+        return self._looking
+
+    def found(self, known: dict[str, str]) -> None:
+        """These messages, and their turns, are the last ones in the thread."""
+        self._known.update(known)
+        self._resumed = self._looking = False
 
     def refused(self) -> list[Prompt]:
         """There will be no thread; what waited for it."""
@@ -52,7 +71,8 @@ class Outbox:
 
     def next(self) -> Prompt | None:
         """What may be sent, now that no turn runs."""
-        return self._early.pop(0) if self._early and not self._sent else None
+        free = not self._sent and not self._looking
+        return self._early.pop(0) if self._early and free else None
 
     def joins(self, prompt: Prompt) -> None:
         """It is on its way into a running turn."""
@@ -104,7 +124,7 @@ class Outbox:
 
     def forget(self) -> None:
         """The thread is gone; who gave us messages has them still."""
-        self.is_open = self.is_opening = False
+        self.is_open = self.is_opening = self._looking = False
         self._early.clear()
         self._sent.clear()
         self._shown.clear()

@@ -11,6 +11,30 @@ from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply
 _LOST = ("no rollout found", "invalid thread id")
 
 
+class _Item(Struct, frozen=True, kw_only=True, rename="camel"):
+    client_id: str | None = None
+
+
+class _Entry(Struct, frozen=True, kw_only=True, rename="camel"):
+    turn_id: str
+    item: _Item
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """Some of the items of a thread."""
+
+    data: tuple[_Entry, ...] = ()
+
+
+class _Turn(Struct, frozen=True, kw_only=True):
+    id: str
+    items: tuple[_Item, ...] = ()
+
+
+class _Page(Struct, frozen=True, kw_only=True):
+    data: tuple[_Turn, ...] = ()
+
+
 class Opened(Struct, frozen=True, kw_only=True, rename="camel"):
     """A thread, and how it works."""
 
@@ -19,19 +43,42 @@ class Opened(Struct, frozen=True, kw_only=True, rename="camel"):
     reasoning_effort: str | None = None
 
 
+class Resumed(Opened, frozen=True, kw_only=True):
+    """A thread that was there before, with the last of its turns."""
+
+    initial_turns_page: _Page | None = None
+
+    @property
+    def known(self) -> dict[str, str] | None:
+        """The turn of our message that began the last one; None: the thread is new."""
+        if self.initial_turns_page is None:
+            return None
+        turns = self.initial_turns_page.data
+        return {item.client_id: turn.id for turn in turns for item in turn.items
+                if item.client_id is not None}  # fmt: skip
+
+
 class Begun(Struct, frozen=True, kw_only=True):
     """A turn that begins."""
 
     turn: native.Turn
 
 
-_opened = msgspec.json.Decoder(Opened)
+_opened = msgspec.json.Decoder(Resumed)
 _begun = msgspec.json.Decoder(Begun)
+_listed = msgspec.json.Decoder(Listed)
 
 
-def opened(reply: Answered) -> Opened:
-    """The thread. Raise only msgspec errors."""
+def opened(reply: Answered) -> Resumed:
+    """The thread; one that is new has no turns. Raise only msgspec errors."""
     return _opened.decode(reply.result)
+
+
+def listed(reply: Reply) -> dict[str, str]:
+    """The turns of those of our messages that are among the items. Raise only msgspec errors."""
+    entries = _listed.decode(reply.result).data if isinstance(reply, Answered) else ()
+    return {each.item.client_id: each.turn_id for each in entries
+            if each.item.client_id is not None}  # fmt: skip
 
 
 def turn_of(reply: Answered) -> str | None:

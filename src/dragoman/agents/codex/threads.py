@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.adapter import Claim, CompleteItem, StartItem, Step
+from dragoman.adapter import Claim, CompleteItem, Request, StartItem, Step
 from dragoman.agents.codex import items, native
 from dragoman.schema.items import ItemStatus, Status
 
@@ -82,10 +82,12 @@ class Threads:
             fields={} if done else {"reason": turn.status},
         )
 
-    def stop(self) -> dict[str, str]:
-        """The turns of subagents that are to end now, by their threads."""
+    def stop(self) -> Iterator[Request]:
+        """The turns of subagents are to end now."""
         self._stopped |= self._working.keys()
-        return dict(self._working)
+        for thread, turn in self._working.items():
+            params = {"threadId": thread, "turnId": turn}
+            yield Request(method="turn/interrupt", params=params, tag="interrupt")
 
     def is_stopped(self, owner: Owner) -> bool:
         """Whether a subagent was told to end, and did not begin again."""

@@ -60,10 +60,11 @@ def failed(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
 
 
 def left(tool: items.CommandExecution, owner: Owner, *, begun: bool) -> Iterator[Step]:
-    """A command that runs on after its turn."""
+    """A command that runs on after its turn, in which it gives nothing back any more."""
     if not begun:
-        yield result(tool, owner)
-    yield CompleteItem(key=f"{owner.key(tool.id)}:result", fields={"reason": "runs on"})
+        yield msgspec.structs.replace(result(tool, owner), source="daemon")
+    key = f"{owner.key(tool.id)}:result"
+    yield CompleteItem(key=key, status="failed", fields={"reason": "runs on"}, source="daemon")
 
 
 def printed_later(tool: items.CommandExecution, text: str, owner: Owner) -> Iterable[Step]:
@@ -224,15 +225,17 @@ def _words_of(tool: items.CollabAgentToolCall) -> str:
 
 
 def _mixed(parts: tuple[Any, ...], structured: Any) -> tuple[str, Content]:
-    """Texts are the output; images are stored; the rest is kept as it is."""
+    """Texts are the output; images and other bytes are stored; the rest is kept as it is."""
     words: list[str] = []
     more: list[Any] = []
     for part in parts:
         match part:
             case {"type": "text" | "inputText", "text": str(text)}:
                 words.append(text)
-            case {"type": "image", "data": str(data)}:
+            case {"type": "image" | "audio", "data": str(data)}:
                 more.append(_blob(data, part.get("mimeType")) or Json(json=part))
+            case {"type": "resource", "resource": {"blob": str(data)} as resource}:
+                more += _resource(part, resource, data)
             case {"type": "inputImage", "imageUrl": str(url)} if url.startswith("data:"):
                 mime, _, data = url.removeprefix("data:").partition(";base64,")
                 more.append(_blob(data, mime) or Json(json=part))
@@ -241,6 +244,15 @@ def _mixed(parts: tuple[Any, ...], structured: Any) -> tuple[str, Content]:
     if structured is not None:
         more.append(Json(json=structured))
     return "\n".join(words), tuple(more)
+
+
+def _resource(part: dict[str, Any], resource: dict[str, Any], data: str) -> Content:
+    """The bytes, and what else is known of them."""
+    blob = _blob(data, resource.get("mimeType") or "application/octet-stream")
+    if blob is None:
+        return (Json(json=part),)
+    about = {name: value for name, value in resource.items() if name != "blob"}
+    return blob, Json(json={**part, "resource": about})
 
 
 def _picture(tool: items.ImageGeneration) -> Content:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dragoman.adapter import Update
 from dragoman.agents.codex import native
+from dragoman.agents.codex.threads import Owner
 from dragoman.schema.events import Context, SessionUpdated, Usage
 
 _COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
@@ -20,9 +21,13 @@ class Meter:
         self._totals: dict[str, native.Tokens] = {}
         self._before: dict[str, native.Tokens] = {}
 
-    def hear(self, thread: str, usage: native.TokenUsage, *, is_new: bool) -> None:
+    def hear(self, told: native.UsageUpdated, owner: Owner, *, in_turn: bool) -> Iterator[Update]:
         """A thread has used so much; what a subagent uses between turns is the next one's."""
-        if not is_new:
+        thread, usage = owner.thread, told.token_usage
+        if owner.subagent is None:
+            yield from _context_of(usage)
+        # Of a thread that is resumed Codex tells again what was counted before.
+        if not in_turn and owner.subagent is None:
             self._before[thread] = usage.total
         elif thread not in self._before:
             # A fork begins with what its origin has used.
@@ -62,7 +67,7 @@ class Limits:
             yield Update(body=SessionUpdated(rate_limits=now))
 
 
-def context_of(usage: native.TokenUsage) -> Iterator[Update]:
+def _context_of(usage: native.TokenUsage) -> Iterator[Update]:
     """How full the window is: what the last request read and wrote."""
     if usage.model_context_window is not None:
         context = Context(used=usage.last.total_tokens, window=usage.model_context_window)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from dragoman.adapter import CompleteItem, Content, Delta, StartItem, Step
+from dragoman.adapter import CompleteItem, Content, Delta, Request, StartItem, Step, whole
 from dragoman.agents.codex import items, native
 from dragoman.agents.codex.threads import Owner
 from dragoman.agents.codex.tools import (
@@ -62,12 +62,12 @@ class Work:
         for step in self.cut(owner):
             yield CompleteItem(key=step.key)
 
-    def cut(self, owner: Owner) -> Iterator[CompleteItem]:
+    def cut(self, owner: Owner, reason: str = "interrupted") -> Iterator[CompleteItem]:
         """Somebody said something in between: a message that was being said ends here."""
         for key in [key for key, thread in self._messages.items() if thread == owner.thread]:
             del self._messages[key]
             self._started.discard(key)
-            yield CompleteItem(key=key, status="failed", fields={"reason": "interrupted"})
+            yield CompleteItem(key=key, status="failed", fields={"reason": reason})
 
     def leave(self, owner: Owner) -> Iterator[Step]:
         """The turn is over, and these commands run on: that much they have printed by now."""
@@ -76,10 +76,13 @@ class Work:
             del self.tools[key]
             yield from left(tool, owner, begun=f"{key}:result" in self._parts)
 
-    def processes(self, thread: str) -> list[str]:
-        """The commands that the turn of this thread has started, and that run."""
-        found = (tool.process_id for tool in self._running(thread).values())
-        return [process_id for process_id in found if process_id is not None]
+    def stop(self, owner: Owner) -> Iterator[Step]:
+        """End what the turn has started: to Codex a command outlives even a turn that is cut."""
+        for tool in self._running(owner.thread).values():
+            if tool.process_id is not None:
+                params = {"threadId": owner.thread, "processId": tool.process_id}
+                method = "thread/backgroundTerminals/terminate"
+                yield Request(method=method, params=params, tag="end")
 
     def abandon(self, owner: Owner) -> Iterator[Step]:
         """A subagent stopped: what it has not ended is not going to."""
@@ -98,6 +101,12 @@ class Work:
         }
 
     # --- Items ---
+
+    def said(self, item: items.UserMessage, owner: Owner) -> Iterable[Step]:
+        """Words to the model that are not a person's."""
+        about = owner.item(key=owner.key(item.id), kind="system", role="system",
+                           native_id=item.id, content=(Text(text=item.text),))  # fmt: skip
+        return whole(about)
 
     def started(self, item: items.AnyItem, owner: Owner) -> Iterator[Step]:
         """An item begins."""
@@ -206,6 +215,13 @@ class Work:
     def _returned(self, tool: items.Tool, owner: Owner) -> Iterator[Step]:
         begun = self._parts.pop(f"{owner.key(tool.id)}:result", None) is not None
         return returned(tool, owner, begun=begun)
+
+
+def between_turns(step: Step, owner: Owner) -> Step:
+    """Ends of what a turn began; Codex says when another one begins."""
+    if isinstance(step, StartItem) and owner.subagent is None:
+        return msgspec.structs.replace(step, opens=False)
+    return step
 
 
 def _said(item: items.AgentMessage | items.Plan) -> Content:

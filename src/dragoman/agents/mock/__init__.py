@@ -30,6 +30,7 @@ ADAPTER = Adapter(
         ModelInfo(id="mock-large", name="Mock Large", variants=_VARIANTS, default_variant="medium"),
     ),
     default_model="mock",
+    takes_updated_input=True,
     noise=(
         Noise(
             where={"type": "hello"},

@@ -101,9 +101,9 @@ def attachment(stage: Stage) -> None:
     files = (Attachment(path=str(picture), mime="image/png"), Attachment(path=str(note)))
     turn = stage.open().turn(stage.say(DONE), *files)
     own = facts.items(turn, "message", "user")
-    shown = [image.path for image in facts.parts(own, Image)]
+    shown = [image.filename for image in facts.parts(own, Image)]
     shown += [file.path for file in facts.parts(own, FileRef)]
-    expect(shown == [str(picture), str(note)], "both files with the message", shown or "none")
+    expect(shown == [picture.name, str(note)], "both files with the message", shown or "none")
     asked = stage.asked()
     expect("note.txt" in asked or not stage.model, "the file's name told to the model", "none")
     expect('"image' in asked or not stage.model, "an image sent to the model", "none")

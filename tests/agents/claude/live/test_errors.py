@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
+from tests.agents.claude.live.scripts import bash, calls
 from tests.agents.live import Bench, Live
 from tests.agents.watch import heard, labels, says
 from tests.testing.story import Event, Item, items, of_type, outcome, said, text
@@ -118,6 +119,27 @@ def test_a_message_whose_connection_is_cut_is_said_anew(claude: Bench) -> None:
 
 def test_a_message_with_an_error_in_its_stream_is_said_anew(claude: Bench) -> None:
     is_said_anew(claude, "error_in_block")
+
+
+def test_a_message_that_is_cut_between_blocks_is_gone_on_with(claude: Bench) -> None:
+    live = claude.session({"text": ["Once ", "upon"], "end": "error"}, "a time.")
+    events = live.turn("Tell me")
+    first, second = items(events, "message", "assistant")
+    assert (text(first), first["status"], first["reason"]) == ("Once upon", "failed", "cut_off")
+    assert (text(second), second["status"]) == ("a time.", "completed")
+    assert outcome(events) == "completed"
+    goes_on(live)
+
+
+def test_a_call_that_is_cut_fails_with_its_message(claude: Bench) -> None:
+    cut = {**calls(bash("touch never.txt"), text="Let me."), "end": "error_in_block"}
+    live = claude.session(cut, "Never mind.")
+    events = live.turn("Touch it")
+    (call,) = items(events, "tool_call")
+    first, _ = items(events, "message", "assistant")
+    assert (call["status"], call["reason"]) == ("failed", "retracted")
+    assert (text(first), first["status"], first["reason"]) == ("Let me.", "failed", "cut_off")
+    goes_on(live)
 
 
 def test_a_message_that_fails_every_time(claude: Bench) -> None:

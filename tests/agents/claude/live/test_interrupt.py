@@ -31,6 +31,23 @@ def test_interrupt_while_streaming(claude: Bench) -> None:
     goes_on(live)
 
 
+def test_interrupt_in_the_arguments_of_a_tool(claude: Bench) -> None:
+    live = claude.session(
+        {**calls(bash("touch a_file_with_a_long_name"), text="Let me."), "gate": "never"},
+        "Here I am.",
+    )
+    live.send("Touch it")
+    heard(live, lambda event: event["data"].get("content_type") == "arguments")
+    live.interrupt()
+    heard(live, ended("interrupted"))
+    (answer,) = items(live.events(), "message", "assistant")
+    (call,) = items(live.events(), "tool_call")
+    assert (text(answer), answer["status"]) == ("Let me.", "failed")
+    assert (answer["reason"], call["reason"]) == ("interrupted", "interrupted")
+    assert "stop_reason" not in answer
+    goes_on(live)
+
+
 def test_interrupt_in_a_tool(claude: Bench) -> None:
     live = claude.session(calls(bash(SLOW)), "Here I am.", permissionMode="bypass")
     live.send("Sleep")

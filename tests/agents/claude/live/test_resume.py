@@ -132,9 +132,13 @@ def test_an_id_that_claude_does_not_know_ends_the_session(claude: Bench) -> None
     end = live.until("session.ended")
     assert end["data"]["reason"] == "error"
     assert UNKNOWN in end["data"]["message"]
+    assert end["data"]["exit_code"] == 1
+    assert UNKNOWN in end["data"]["stderr"]["head"]
     events = live.conforms()
     (error,) = of_type(events, "error")
     assert UNKNOWN in error["message"]
+    assert (error["details"]["exit_code"], error["details"]["signal"]) == (1, None)
+    assert error["details"]["stderr"] == end["data"]["stderr"]
     assert outcome(events) == "failed"
     assert [text(item) for item in items(events, "message", "user")] == ["Go on"]
     assert live.model.mains == []

@@ -125,6 +125,19 @@ def test_who_stops_planning_works_as_before(claude: Bench) -> None:
     live.conforms()
 
 
+def test_modes_that_follow_each_other_at_once_do_not_come_back(claude: Bench) -> None:
+    live = claude.session("One.", "Two.")
+    before = live.turn("1")[-1]
+    live.patch(permissionMode="acceptEdits")
+    live.patch(agentMode="plan")
+    live.turn("2")
+    updates = of_type(live.since(before), "session.updated")
+    assert [update["mode"] for update in updates if "mode" in update] == ["plan"]
+    modes = [update["permission_mode"] for update in updates if "permission_mode" in update]
+    assert modes == ["acceptEdits", "plan"]
+    live.conforms()
+
+
 def test_a_plan_that_was_approved_is_left_for_good(claude: Bench) -> None:
     live = claude.session(calls(tool("ExitPlanMode")), "I begin.", "I go on.", agentMode="plan")
     live.send("Plan it")

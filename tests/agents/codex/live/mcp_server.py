@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from typing import Any
@@ -43,6 +44,7 @@ TOOLS = {
     "slow": "Tells how far it is",
     "facts": "Gives structured content",
     "link": "Gives a resource",
+    "bytes": "Gives what is no text",
 }
 
 
@@ -63,6 +65,10 @@ def called(name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         case "link":
             link = {"type": "resource_link", "uri": "file:///a.txt", "name": "a.txt"}
             return {"content": [link]}
+        case "bytes":
+            data = base64.b64encode(b"PK\x03\x04 \xff").decode()
+            about = {"uri": "file:///a.zip", "mimeType": "application/zip", "blob": data}
+            return {"content": [{"type": "resource", "resource": about}]}
         case _:
             return tiny.called(name, wanted.get("arguments") or {})
 

@@ -54,9 +54,10 @@ def test_an_image_and_a_file_reach_the_model(codex: Bench, tmp_path: Path) -> No
     assert f"Look\n\nAttached file: {note}" in words
     (message,) = items(events, "message", "user")
     assert text(message) == "Look"
-    assert [(part["path"], part["mime"]) for part in parts(message, "image")] == [
-        (str(picture), "image/png")
-    ]
+    (shown,) = parts(message, "image")
+    assert shown["mime"] == "image/png"
+    assert Path(shown["path"]).read_bytes() == png()
+    assert shown["path"] != str(picture), "a copy: the file may change"
     assert [(part["path"], part["action"]) for part in parts(message, "file_ref")] == [
         (str(note), "read")
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,3 +146,16 @@ def test_an_answer_whose_stream_breaks_every_time(codex: Bench) -> None:
     assert failed_with(events)["code"] == "response_stream_disconnected"
     assert {item["status"] for item in items(events, "message", "assistant")} <= {"failed"}
     goes_on(live)
+
+
+def test_a_server_that_does_not_come_up_ends_a_session_that_has_not_begun(codex: Bench) -> None:
+    def broken(url: str, home: Path) -> dict[str, str]:
+        return {**configured()(url, home), "CODEX_HOME": str(home / "nowhere")}
+
+    live = codex.session("Never.", environ=broken)
+    live.send("Hi")
+    end = live.until("session.ended")["data"]
+    told = failed_with(live.conforms())
+    assert (told["code"], told["details"]["exit_code"]) == ("process_exit", 1)
+    assert (end["reason"], end["exit_code"]) == ("error", 1)
+    assert "nowhere" in end["stderr"]["head"]

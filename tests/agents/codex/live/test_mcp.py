@@ -85,6 +85,18 @@ def test_a_tool_of_an_mcp_server_gives_more_than_text(codex: Bench) -> None:
     live.conforms()
 
 
+def test_bytes_that_an_mcp_server_gives_are_a_file(codex: Bench) -> None:
+    live = session(codex, calls(mcp("tiny", "bytes")), "Done.", permissionMode="bypass")
+    (given,) = results(live.turn("Call it"))
+    (file,) = parts(given, "file_ref")
+    (about,) = parts(given, "json")
+    assert file["action"] == "read"
+    served = live.daemon.request("GET", f"{live.path}/files/{Path(file['path']).name}")
+    assert served.body == b"PK\x03\x04 \xff"
+    assert about["json"]["resource"] == {"uri": "file:///a.zip", "mimeType": "application/zip"}
+    live.conforms()
+
+
 def test_a_tool_of_an_mcp_server_is_asked_for(codex: Bench) -> None:
     echo = calls(mcp("tiny", "echo", text="one"))
     live = session(codex, echo, echo, echo, calls(mcp("tiny", "fail")), "Done.")
@@ -92,7 +104,7 @@ def test_a_tool_of_an_mcp_server_is_asked_for(codex: Bench) -> None:
     asked = live.until("permission.requested")
     about = asked["data"]["metadata"]
     assert asked["data"]["action"] == about["rule"] == "mcp__tiny__echo"
-    assert about["input"] == {"text": "one"}
+    assert (about["input"], about["permission"]) == ({"text": "one"}, "mcp_tool_call")
     assert about["description"] == "Repeats a text"
     (call,) = called(live.events(), "mcp__tiny__echo")
     assert about["item_id"] == call["item_id"]

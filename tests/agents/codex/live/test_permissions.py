@@ -43,6 +43,7 @@ def test_a_command_is_allowed_once(codex: Bench) -> None:
     assert asked["data"]["action"] == "commandExecution"
     assert (about["command"], about["cwd"]) == (shell("touch made"), str(live.workspace))
     assert about["input"] == {"command": shell("touch made"), "cwd": str(live.workspace)}
+    assert about["permission"] == "command"
     (call,) = items(live.events(), "tool_call")
     assert about["item_id"] == call["item_id"]
     assert about["call_id"] == parts(call, "tool_call")[0]["call_id"]
@@ -55,6 +56,19 @@ def test_a_command_is_allowed_once(codex: Bench) -> None:
     assert names(live) == ["made"]
     assert [each["status"] for each in of_type(events, "permission.resolved")] == ["accept"] * 2
     assert [given["exit_code"] for given in results(events)] == [0, 0]
+
+
+def test_a_changed_command_is_refused_since_the_asked_one_would_run(codex: Bench) -> None:
+    live = codex.session(calls(run("touch made")), "Done.")
+    live.send("Make it")
+    asked = live.until("permission.requested")
+    path = f"/permissions/{asked['data']['permission_id']}/reply"
+    changed = {"reply": "once", "updatedInput": {"command": "touch other"}}
+    refused = live.post(path, changed)
+    assert (refused.status, refused.json["details"]) == (400, {"field": "updatedInput"})
+    live.reply(asked, "reject")
+    live.until("turn.ended")
+    assert names(live) == []
 
 
 def test_always_allows_the_same_command_and_no_other(codex: Bench) -> None:
@@ -164,6 +178,7 @@ def test_a_patch_is_allowed_once_and_always(codex: Bench) -> None:
     path = str(live.workspace / "a.txt")
     asked = of_type(events, "permission.requested")
     assert [each["metadata"]["rule"] for each in asked[:2]] == [f"fileChange({path})"] * 2
+    assert {each["metadata"]["permission"] for each in asked} == {"fileChange"}
     assert asked[2]["metadata"]["paths"] == [str(live.workspace / "b.txt")]
     assert len(asked) == 3
     assert (live.workspace / "a.txt").read_text() == "3\n"
@@ -252,6 +267,7 @@ def test_more_permissions_are_asked_for(codex: Bench) -> None:
     asked = live.until("permission.requested")
     about = asked["data"]["metadata"]
     assert (asked["data"]["action"], about["agent_reason"]) == ("permissions", "To look it up.")
+    assert about["permission"] == "permissions"
     assert about["permissions"]["network"] == {"enabled": True}
     assert about["permissions"]["fileSystem"]["write"] == ["/opt/dragons"]
     live.reply(asked, "reject")

@@ -11,7 +11,7 @@ from tests.agents.claude.live.test_files import PNG
 from tests.agents.codex.live.heard import told
 from tests.agents.codex.live.scripts import calls, run, tool, view
 from tests.agents.live import Bench, Live
-from tests.agents.watch import heard, labelled, says, statuses
+from tests.agents.watch import done, heard, labelled, says, statuses
 from tests.testing.story import Event, items, of_type, outcome, parts, said
 
 COMMAND = "commandExecution"
@@ -37,7 +37,7 @@ def test_a_command_runs_and_the_model_hears_of_it(codex: Bench) -> None:
     assert sorted(output(given).split()) == ["err", "out"]  # two pipes, and no order between them
     assert (given["command"], given["cwd"]) == (shown, str(live.workspace))
     assert given["duration_ms"] >= 0
-    assert "out\\nerr\\n" in told(live)
+    assert all(f"{word}\\n" in told(live) for word in ("out", "err"))
     assert said(events) == ["Done."]
     live.conforms()
 
@@ -94,8 +94,10 @@ def test_a_command_that_outlives_its_turn_is_told_to_the_end(codex: Bench) -> No
     live = free(codex, calls(run(UNTIL_GO, yield_time_ms=250)), "It runs.", "Still.")
     first = live.turn("Start it")
     (given,) = results(first)
-    assert (given["status"], given["reason"]) == ("completed", "runs on")
+    assert (given["status"], given["reason"]) == ("failed", "runs on")
     assert "exit_code" not in given
+    (end,) = [event for event in first if done("tool_result")(event)]
+    assert end["source"] == "daemon"
     assert outcome(first) == "completed"
     live.turn("Does it run?")
     (live.workspace / "go").touch()

@@ -1,0 +1,46 @@
+"""Codex behind a wall: while FLAG exists, what it says from the next message on is not passed on.
+
+Where FLAG says `lose`, neither is that message. Usage: muffle.py FLAG COMMAND …
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO
+
+MESSAGES = (b'"turn/start"', b'"turn/steer"')
+
+
+def main(flag: Path, command: list[str]) -> None:
+    """Relay until the input ends."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    heard = threading.Event()
+    heard.set()
+    threading.Thread(target=pass_on, args=(process.stdout, heard), daemon=True).start()
+    for line in sys.stdin.buffer:
+        if flag.exists() and any(method in line for method in MESSAGES):
+            heard.clear()
+            if flag.read_text() == "lose":
+                flag.write_text("lost")
+                continue
+        process.stdin.write(line)
+        process.stdin.flush()
+    process.stdin.close()
+    process.wait()
+
+
+def pass_on(said: IO[bytes], heard: threading.Event) -> None:
+    """Repeat what is said, as long as it is to be heard."""
+    for line in said:
+        if heard.is_set():
+            os.write(1, line)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.errors import StartRefused
+from dragoman.errors import StartRefused, WrongSetting
 from dragoman.settings import child_environ, default_config, default_data_dir, load
 
 
@@ -74,7 +74,7 @@ def test_an_empty_repeatable_flag_does_not_hide_what_is_below(
     home: dict[str, str], config: Path
 ) -> None:
     assert load({"allow_host": []}, home, str(config)).allow_host == ("file",)
-    environ = {**home, "DRAGOMAN_ALLOW_HOST": "a,b:1"}
+    environ = {**home, "DRAGOMAN_ALLOW_HOST": "a, b:1,"}
     assert load({"allow_host": ()}, environ, str(config)).allow_host == ("a", "b:1")
     assert load({"allow_host": ["flag"]}, environ, str(config)).allow_host == ("flag",)
 
@@ -100,23 +100,67 @@ def test_agents_lie_in_the_data_folder_unless_another_is_named(home: dict[str, s
 @pytest.mark.parametrize(
     ("name", "value", "right"),
     [
-        ("DRAGOMAN_PORT", "99999", "65535"),
-        ("DRAGOMAN_PORT", "many", "int"),
-        ("DRAGOMAN_LOG_LEVEL", "loud", "log_level"),
-        ("DRAGOMAN_SYNCHRONOUS", "off", "synchronous"),
-        ("DRAGOMAN_HEARTBEAT_S", "0", "heartbeat_s"),
-        ("DRAGOMAN_MAX_BODY_BYTES", "1", "1024"),
-        ("DRAGOMAN_TURN_TIMEOUT_S", "-1", "turn_timeout_s"),
-        ("DRAGOMAN_INTERRUPT_DEADLINE_S", "0", "interrupt_deadline_s"),
-        ("DRAGOMAN_MAX_TURNS", "1.5", "max_turns"),
-        ("DRAGOMAN_HITL_ON_TIMEOUT", "accept", "hitl_on_timeout"),
+        ("port", "99999", "a whole number from 0 to 65535"),
+        ("port", "many", "a whole number from 0 to 65535"),
+        ("log_level", "loud", "debug, info, warning or error"),
+        ("synchronous", "off", "normal or full"),
+        ("heartbeat_s", "0", "a number above 0"),
+        ("max_body_bytes", "1", "a whole number from 1024 on"),
+        ("turn_timeout_s", "-1", "a number from 0 on"),
+        ("interrupt_deadline_s", "0", "a number above 0"),
+        ("max_turns", "1.5", "a whole number from 0 on"),
+        ("hitl_on_timeout", "accept", "reject or wait"),
+        ("no_token", "maybe", "true or false"),
+        ("allow_host", "bad host", "NAME[:PORT], or *"),
+        ("cors_allow_origin", "app.example", "the origin of a page, e.g. http://localhost:5173"),
     ],
 )
-def test_a_wrong_value_is_refused_with_what_is_right(
-    home: dict[str, str], name: str, value: str, right: str
+def test_a_wrong_value_is_refused_with_where_it_stands_and_what_is_right(
+    home: dict[str, str], tmp_path: Path, name: str, value: str, right: str
 ) -> None:
-    with pytest.raises(StartRefused, match=right):
-        load({}, {**home, name: value})
+    is_list = name in ("allow_host", "cors_allow_origin")
+    file = tmp_path / "wrong.toml"
+    file.write_text(f"{name} = {[value] if is_list else value!r}\n")
+    told = f"cannot be {value!r}; right is {right}"
+    for flags, environ, config, where in (
+        ({name: [value] if is_list else value}, {}, None, f"--{name.replace('_', '-')}"),
+        ({}, {f"DRAGOMAN_{name.upper()}": value}, None, f"DRAGOMAN_{name.upper()}"),
+        ({}, {}, str(file), f"{name} in {file}"),
+    ):
+        with pytest.raises(WrongSetting) as refused:
+            load(flags, {**home, **environ}, config)
+        assert str(refused.value) == f"{where} {told}"
+
+
+def test_a_wrong_value_that_something_is_laid_over_does_no_harm(home: dict[str, str]) -> None:
+    assert load({"port": 1}, {**home, "DRAGOMAN_PORT": "tcp://10.0.0.1:2468"}).port == 1
+
+
+def test_a_wrong_token_is_not_shown(home: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text("token = 4711\n")
+    with pytest.raises(
+        WrongSetting, match=r"token in .* cannot be this; right is a text"
+    ) as refused:
+        load({}, home, str(tmp_path / "wrong.toml"))
+    assert "4711" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["*", "example.org", "my_host:8080", "[::1]", "[fd00::1]:443", "10.0.0.1", "a.b.:1"]
+)
+def test_a_host_may_be_a_name_or_an_address_with_or_without_a_port(
+    home: dict[str, str], name: str
+) -> None:
+    assert load({"allow_host": [name]}, home).allow_host == (name,)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bad host", "http://example.org", "*.example.org", "a:port", "a:1:2", "b\u00fc.de", "a/b"],
+)
+def test_what_can_be_no_host_is_refused(home: dict[str, str], name: str) -> None:
+    with pytest.raises(WrongSetting, match=r"--allow-host cannot be .*NAME\[:PORT\], or \*"):
+        load({"allow_host": ["fine", name]}, home)
 
 
 def test_nothing_is_limited_unless_it_is_set(home: dict[str, str], tmp_path: Path) -> None:
@@ -136,12 +180,19 @@ def test_a_wrong_file_is_refused(home: dict[str, str], tmp_path: Path) -> None:
     broken.write_text("port = ")
     with pytest.raises(StartRefused, match="not valid TOML"):
         load({}, home, str(broken))
-    for wrong in ("data_dir = 5", "agents_dir = [1]", "agents = 5", "[agents]\nmock = 5"):
+    for wrong, right in (
+        ("data_dir = 5", "data_dir in .* cannot be 5; right is a text"),
+        ("agents_dir = [1]", "right is a text"),
+        ("allow_host = 'x'", "right is a list"),
+        ("roots = []\nport = []", r"port in .* cannot be \[\]; right is a whole number"),
+        ("agents = 5", "right is a table for each agent, with `command`"),
+        ("[agents]\nmock = 5", "right is a table for each agent"),
+    ):
         broken.write_text(wrong)
-        with pytest.raises(StartRefused, match="a setting is wrong"):
+        with pytest.raises(WrongSetting, match=right):
             load({}, {**home, "DRAGOMAN_MOCK_COMMAND": "mock"}, str(broken))
     broken.write_text("prot = 1\n")
-    with pytest.raises(StartRefused, match="prot"):
+    with pytest.raises(WrongSetting, match=f"prot in {broken} is no setting"):
         load({}, home, str(broken))
 
 
@@ -154,6 +205,19 @@ def test_no_token_is_refused_where_others_can_reach(home: dict[str, str], host: 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_no_token_is_allowed_on_loopback(home: dict[str, str], host: str) -> None:
     assert load({"no_token": True, "host": host}, home).no_token
+
+
+def test_a_token_that_is_given_wins_over_none_further_below(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "open.toml").write_text("no_token = true\n")
+    file, variable = str(tmp_path / "open.toml"), {**home, "DRAGOMAN_NO_TOKEN": "1"}
+    assert load({}, home, file).no_token
+    for flags in ({"token": "x"}, {"token_file": "/x"}):
+        assert not load(flags, home, file).no_token
+        assert not load(flags, variable).no_token
+    assert not load({}, {**home, "DRAGOMAN_TOKEN": "x"}, file).no_token
+    assert load({"no_token": True}, {**home, "DRAGOMAN_TOKEN": "x"}).no_token
 
 
 def test_an_agents_command_comes_from_file_and_variable(home: dict[str, str], config: Path) -> None:
@@ -185,7 +249,7 @@ def test_agents_inherit_the_daemons_environment(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("size", ["1", "1000000", str(10 * 1024 * 1024 - 1)])
 def test_a_store_that_could_hold_nothing_is_refused(home: dict[str, str], size: str) -> None:
-    with pytest.raises(StartRefused, match="max_store_bytes") as caught:
+    with pytest.raises(WrongSetting, match="DRAGOMAN_MAX_STORE_BYTES is ") as caught:
         load({}, {**home, "DRAGOMAN_MAX_STORE_BYTES": size})
     assert "10485760" in str(caught.value)
 

@@ -7,14 +7,18 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 
-from dragoman.errors import StartRefused
+from dragoman.errors import StartRefused, WrongSetting
 
 LogLevel = Literal["debug", "info", "warning", "error"]
+HostName = Annotated[
+    str, Meta(pattern=r"^(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)\Z")
+]
+Origin = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^/*\s]+/*\Z")]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LEAST_STORE_BYTES = 10 * 1024 * 1024
 """A smaller database would lose sessions that have hardly begun."""
@@ -47,9 +51,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file that holds the token; made on first start, `token` in the data folder by default."""
     no_token: bool = False
     """Serve without a token; only on loopback."""
-    allow_host: tuple[str, ...] = ()
+    allow_host: tuple[HostName, ...] = ()
     """Further `Host` headers to accept, `NAME[:PORT]`; `*` accepts all."""
-    cors_allow_origin: tuple[str, ...] = ()
+    cors_allow_origin: tuple[Origin, ...] = ()
     """Web origins whose pages may call the API."""
     log_level: LogLevel = "info"
     """How much is logged; a prompt appears at `debug` only."""
@@ -128,23 +132,33 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 _LISTS = {"allow_host", "cors_allow_origin", "roots"}
 _NOT_SETTINGS = {"DRAGOMAN_CONFIG"}
+_WORDS = {
+    HostName: "NAME[:PORT], or *",
+    Origin: "the origin of a page, e.g. http://localhost:5173",
+}
+"""What a value may be, where its type does not say so."""
 
 
 def load(
     flags: Mapping[str, Any], environ: Mapping[str, str], config: str | None = None
 ) -> Settings:
-    """Merge flags over variables over the file. Raise StartRefused where a value is wrong."""
+    """Merge flags over variables over the file. Raise StartRefused, WrongSetting."""
     merged: dict[str, Any] = _from_file(config or environ.get("DRAGOMAN_CONFIG"), environ)
-    _ensure(merged)  # before anything is laid over it: what lies below may have any shape
-    _overlay(merged, _from_environ(environ))
-    _overlay(merged, {name: value for name, value in flags.items() if value not in (None, (), [])})
+    sources = {name: f"{name} in {merged['config']}" for name in merged}
+    _ensure(merged, sources)  # before anything is laid over it: what lies below may have any shape
+    given = {name: value for name, value in flags.items() if value not in (None, (), [])}
+    for above, named in ((_from_environ(environ), _variable), (given, _flag)):
+        if "no_token" not in above and above.keys() & {"token", "token_file"}:
+            merged["no_token"] = False  # a token that is given is meant to be asked for
+        _overlay(merged, above)
+        sources |= {name: named(name) for name in above}
     if not merged.get("data_dir"):
         merged["data_dir"] = str(default_data_dir(environ))
     merged["data_dir"] = str(Path(merged["data_dir"]).expanduser().absolute())
     agents_dir = Path(merged.get("agents_dir") or Path(merged["data_dir"]) / "agents")
     merged["agents_dir"] = str(agents_dir.expanduser().absolute())
     merged["roots"] = [str(Path(it).expanduser().absolute()) for it in merged.get("roots") or ()]
-    settings = _ensure(merged)
+    settings = _ensure(merged, sources)
     for agent, table in settings.agents.items():
         _ensure_command(agent, table.command)
     if settings.no_token and settings.host not in LOOPBACK:
@@ -153,9 +167,9 @@ def load(
             "code as you; drop --no-token, or bind to 127.0.0.1"
         )
     if 0 < settings.max_store_bytes < LEAST_STORE_BYTES:
-        raise StartRefused(
-            f"max_store_bytes is {settings.max_store_bytes}, and so small a store would lose its "
-            f"sessions at once; set {LEAST_STORE_BYTES} or more, or 0 for no limit"
+        raise WrongSetting(
+            f"{sources['max_store_bytes']} is {settings.max_store_bytes}, and so small a store "
+            f"would lose its sessions at once; set {LEAST_STORE_BYTES} or more, or 0 for no limit"
         )
     if settings.open_metrics and settings.host not in LOOPBACK:
         raise StartRefused(
@@ -165,18 +179,71 @@ def load(
     return settings
 
 
-def _ensure(given: Mapping[str, Any]) -> Settings:
+def _ensure(given: Mapping[str, Any], sources: Mapping[str, str]) -> Settings:
     try:
         return msgspec.convert(given, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        raise StartRefused(f"a setting is wrong: {error}") from None
+    except msgspec.ValidationError:
+        for name, source in sources.items():
+            _ensure_one(name, given[name], source)
+        raise
+
+
+def _ensure_one(name: str, value: Any, source: str) -> None:
+    """Raise WrongSetting, in words for a person."""
+    if name not in Settings.__struct_fields__:
+        raise WrongSetting(f"{source} is no setting; remove it, or correct its name")
+    if _fits(name, value):
+        return
+    is_list = isinstance(value, list | tuple)
+    wrong = next((each for each in value if not _fits(name, [each])), value) if is_list else value
+    shown = "this" if name == "token" else repr(wrong)
+    right = _right(get_type_hints(Settings, include_extras=True)[name], is_list)
+    raise WrongSetting(f"{source} cannot be {shown}; right is {right}")
+
+
+def _fits(name: str, value: Any) -> bool:
+    try:
+        msgspec.convert({name: value}, Settings, strict=False)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _right(hint: Any, is_list: bool) -> str:
+    """What a value of a type may be, for a person."""
+    base, *rest = get_args(hint) or (hint,)
+    if hint in _WORDS:
+        return _WORDS[hint]
+    if get_origin(hint) is Literal:
+        return f"{', '.join(get_args(hint)[:-1])} or {rest[-1]}"
+    if get_origin(hint) is tuple:
+        return _right(base, is_list) if is_list else "a list"
+    if get_origin(hint) is dict:
+        return "a table for each agent, with `command`"
+    if base in (int, float):
+        return f"{'a whole number' if base is int else 'a number'} {_range(rest[0])}"
+    return "true or false" if base is bool else "a text"
+
+
+def _range(meta: Meta) -> str:
+    if meta.gt is not None:
+        return f"above {meta.gt}"
+    return f"from {meta.ge} on" if meta.le is None else f"from {meta.ge} to {meta.le}"
+
+
+def _variable(name: str) -> str:
+    return f"DRAGOMAN_{name.upper()}"
+
+
+def _flag(name: str) -> str:
+    return "--root" if name == "roots" else f"--{name.replace('_', '-')}"
 
 
 def _ensure_command(agent: str, command: str | None) -> None:
     try:
         shlex.split(command or "")
     except ValueError as error:
-        raise StartRefused(
+        raise WrongSetting(
             f"the command of agent {agent!r} cannot be split as a shell would: {error}"
         ) from None
 
@@ -218,7 +285,8 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
         if field.endswith("_command"):
             agents[field.removesuffix("_command")] = {"command": value}
         elif field in Settings.__struct_fields__ and field != "agents":
-            found[field] = [part for part in value.split(",") if part] if field in _LISTS else value
+            parts = [part.strip() for part in value.split(",")]
+            found[field] = [part for part in parts if part] if field in _LISTS else value
     if agents:
         found["agents"] = agents
     return found

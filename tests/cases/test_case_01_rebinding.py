@@ -75,7 +75,14 @@ def test_case_01_the_body_of_a_refused_request_is_not_read(daemon: Daemon) -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["localhost:{port}", "LOCALHOST:{port}", "127.0.0.1:{port}", "[::1]:{port}", "listed.EXAMPLE"],
+    [
+        "localhost:{port}",
+        "LOCALHOST:{port}",
+        "127.0.0.1:{port}",
+        "[::1]:{port}",
+        "listed.EXAMPLE",
+        "localhost:{port} \t",
+    ],
 )
 def test_case_01_own_names_and_listed_ones_come_in(daemon: Daemon, name: str) -> None:
     own = f"Host: {name.format(port=daemon.port)}"

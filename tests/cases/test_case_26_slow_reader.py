@@ -66,7 +66,7 @@ def test_case_26_stalled_readers_cost_no_memory_delay_nobody_and_miss_nothing(
         files, memory = open_files(daemon), memory_bytes(daemon)
         with ExitStack() as stack:
             readers = [stack.enter_context(stalled(daemon, "s")) for _ in range(STALLED)]
-            eventually(lambda: open_files(daemon) >= files + STALLED, "all readers are connected")
+            eventually(lambda: readers_of(daemon) == STALLED, "all readers are connected")
             begun = time.monotonic()
             most = 0
             for _ in range(TURNS):
@@ -86,6 +86,10 @@ def test_case_26_stalled_readers_cost_no_memory_delay_nobody_and_miss_nothing(
                 )
 
 
+def readers_of(daemon: Daemon) -> int:
+    return int(daemon.get("/status")["readers"])
+
+
 def resumed(daemon: Daemon, last: str | None, until: int) -> list[int]:
     assert last is not None
     seen: list[int] = []
@@ -95,6 +99,20 @@ def resumed(daemon: Daemon, last: str | None, until: int) -> list[int]:
             if seen[-1] == until:
                 return seen
     raise AssertionError("the stream ended too early")
+
+
+def test_case_26_a_reader_that_takes_nothing_is_let_go_when_its_time_is_over(
+    data_dir: Path,
+) -> None:
+    with running(data_dir, env={"DRAGOMAN_STALLED_READER_S": str(PATIENCE_S)}) as daemon:
+        daemon.create("s")
+        daemon.turn("s", "burst 4000 3000")
+        with stalled(daemon, "s"):
+            eventually(lambda: readers_of(daemon) == 1, "it is connected")
+            begun = time.monotonic()
+            eventually(lambda: readers_of(daemon) == 0, "it is let go")
+            # What the kernel takes at first does not count as taken by the reader later on.
+            assert time.monotonic() - begun < 2 * PATIENCE_S
 
 
 def test_case_26_a_slow_reader_that_takes_something_now_and_then_is_not_let_go(

@@ -2,7 +2,7 @@
 
 Its own requests have whole numbers from 0 as ids, as Codex does it. What it hears is written to
 `$CHOIR_HOME/heard`, and threads are remembered in `$CHOIR_HOME/threads`. A file `next` there names
-the next threads.
+the next threads, a file `dies` has the last words of who does not even begin.
 """
 
 from __future__ import annotations
@@ -232,4 +232,6 @@ class Singer:
 if __name__ == "__main__":
     if os.environ.get("CHOIR_DIES"):
         sys.exit(os.environ["CHOIR_DIES"])
+    if (HOME / "dies").exists():
+        sys.exit((HOME / "dies").read_text())
     asyncio.run(Singer().run())

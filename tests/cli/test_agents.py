@@ -56,7 +56,8 @@ def serving(aviary: Aviary) -> Iterator[ParrotDaemon]:
     daemon = ParrotDaemon(aviary.home / ".local/share/dragoman", env=environ)
     daemon.start()
     yield daemon
-    daemon.stop()
+    if daemon.process is not None:
+        daemon.stop()
 
 
 def test_without_a_daemon_it_lists_this_machine_and_says_so(aviary: Aviary) -> None:
@@ -126,7 +127,7 @@ def test_a_version_and_a_folder_can_be_chosen(aviary: Aviary, tmp_path: Path) ->
     assert Path(told["path"]).is_relative_to(tmp_path / "cache" / "parrot" / OTHER)
     assert aviary.listed(*cache)["version"] == OTHER
     assert aviary.listed()["installed"] is False
-    gone = aviary.run("agents", "remove", "parrot", "--version", VERSION, *cache, code=4)
+    gone = aviary.run("agents", "remove", "parrot", "--version", VERSION, *cache, code=1)
     assert f"Parrot {VERSION} is not installed; installed: {OTHER}" in gone.stderr
     aviary.run("agents", "remove", "parrot", "--version", OTHER, *cache)
 
@@ -139,7 +140,7 @@ def test_a_second_install_does_nothing_and_reinstall_fetches(aviary: Aviary) -> 
 
 def test_what_somebody_else_installed_is_not_removed(aviary: Aviary) -> None:
     parrot(aviary.local, "0.9.0")
-    done = aviary.run("agents", "remove", "parrot", code=4)
+    done = aviary.run("agents", "remove", "parrot", code=1)
     assert f"was not installed by Dragoman: it is at {aviary.local}" in done.stderr
     assert aviary.local.exists()
 
@@ -148,9 +149,16 @@ def test_a_failure_is_one_line_without_a_traceback(aviary: Aviary) -> None:
     aviary.npm.behave(fails("ETARGET", "notarget nothing"))
     done = aviary.run("agents", "install", "parrot", "--version", "7.7.7", code=5)
     assert done.stderr.splitlines()[-1] == (
-        "dragoman: npm could not fetch @birds/parrot@7.7.7: there is no such version"
+        "dragoman: npm could not fetch @birds/parrot@7.7.7: there is no such version; "
+        "choose another one"
     )
-    assert "unknown agent 'nobody'" in aviary.run("agents", "install", "nobody", code=4).stderr
+
+
+def test_what_is_no_agent_and_no_version_is_wrong_usage(aviary: Aviary) -> None:
+    for command in (("agents", "install"), ("agents", "remove"), ("conform",)):
+        assert "unknown agent 'nobody'; known: " in aviary.run(*command, "nobody", code=2).stderr
+    told = aviary.run("agents", "install", "parrot", "--version", "latest", code=2).stderr
+    assert told == "dragoman: 'latest' is no version of an agent; give a full one, like 1.2.3\n"
 
 
 def test_all_are_installed_and_what_cannot_be_had_is_told_in_a_line(aviary: Aviary) -> None:
@@ -161,7 +169,7 @@ def test_all_are_installed_and_what_cannot_be_had_is_told_in_a_line(aviary: Avia
     aviary.npm.behave("")
     aviary.environ["PATH"] = str(aviary.home)
     done = aviary.run(*wanted, code=5)
-    assert "parrot cannot be had: npm is not installed: install Node.js" in done.stderr
+    assert "parrot cannot be had: npm is not installed; install Node.js" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -250,12 +258,29 @@ def test_a_message_that_has_to_wait_for_an_installation_says_so(
     assert out.startswith("hi\n")
 
 
-def test_the_doctor_tells_what_the_daemon_sees(aviary: Aviary, serving: ParrotDaemon) -> None:
-    aviary.run("agents", "install", "parrot", "--cache", str(aviary.agents))
+def test_beside_a_daemon_its_folder_counts_whatever_else_is_set(
+    aviary: Aviary, serving: ParrotDaemon
+) -> None:
     aviary.environ["DRAGOMAN_AGENTS_DIR"] = str(aviary.home / "elsewhere")
-    assert f"✓ agent parrot: {VERSION} at {aviary.agents}" in aviary.run("doctor").stdout
-    alone = aviary.run("doctor", "--url", "http://127.0.0.1:1").stdout
-    assert "· agent parrot: not installed" in alone
+    done = aviary.run("agents", "install", "parrot")
+    assert f"Parrot {VERSION} is installed: {aviary.agents}" in done.stdout
+    assert aviary.listed()["installed"] is True
+    there = f"✓ agent parrot: {VERSION} at {aviary.agents}"
+    assert there in aviary.run("doctor").stdout
+    assert there in aviary.run("doctor", "--url", "http://127.0.0.1:1").stdout
+    assert aviary.run("agents", "remove", "parrot").stdout == f"Parrot {VERSION} is removed.\n"
+    assert aviary.listed()["installed"] is False
+
+
+def test_a_daemon_that_was_killed_has_no_folder_any_more(
+    aviary: Aviary, serving: ParrotDaemon
+) -> None:
+    elsewhere = aviary.home / "elsewhere"
+    aviary.environ["DRAGOMAN_AGENTS_DIR"] = str(elsewhere)
+    serving.kill()
+    assert (serving.data_dir / "daemon.json").exists()
+    done = aviary.run("agents", "install", "parrot")
+    assert f"Parrot {VERSION} is installed: {elsewhere}" in done.stdout
 
 
 def test_the_request_is_the_one_that_the_contract_names(daemon: Canned, terminal: Terminal) -> None:

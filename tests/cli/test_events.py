@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 
@@ -10,7 +11,7 @@ from dragoman.schema.events import Context, ItemCompleted, SessionUpdated
 from dragoman.schema.items import Item, Json, Status
 from tests.cli.conftest import Beside, Terminal
 from tests.client.canned import Answer, Canned, delta, ended, event, frame, stream
-from tests.daemon import Daemon
+from tests.daemon import Daemon, running
 
 EVENTS = "/v1/sessions/s1/events"
 
@@ -39,6 +40,17 @@ def test_following_ends_with_the_session(daemon: Canned, terminal: Terminal) -> 
     daemon.on("GET", EVENTS + "/sse", stream(frame(delta(1, "a")), frame(ended(2)), then="hold"))
     lines = terminal.run("events", "s1", "-f", "--json").stdout.splitlines()
     assert [json.loads(line)["type"] for line in lines] == ["item.delta", "session.ended"]
+
+
+def test_a_position_beyond_the_end_is_told_by_the_option(data_dir: Path, tmp_path: Path) -> None:
+    with running(data_dir) as alone:
+        alone.create("short")
+        newest = alone.get("/status")["store"]["cursor"]
+        terminal = Beside(tmp_path, alone)
+        of_one = terminal.run("events", "short", "-f", "--after", "99999", code=4).stderr
+        of_all = terminal.run("events", "--after", f"{newest}9", code=4).stderr
+    assert of_one == "dragoman: --after: the position 99999 is beyond the last event, 1\n"
+    assert of_all.startswith(f"dragoman: --after: the position {newest}9 is beyond")
 
 
 def test_raw_is_shown_without_control_characters(daemon: Canned, terminal: Terminal) -> None:

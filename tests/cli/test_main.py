@@ -68,9 +68,17 @@ def test_a_refused_start_says_why_and_loads_neither_client_nor_rich(terminal: Te
 
 @pytest.mark.parametrize("name", ["serve", "server"])
 def test_serve_refuses_a_wrong_setting(terminal: Terminal, name: str) -> None:
-    done = terminal.run(name, "--log-level", "loud", code=1)
-    assert "loud" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = terminal.run(name, "--log-level", "loud", code=2)
+    assert done.stderr == (
+        "dragoman: --log-level cannot be 'loud'; right is debug, info, warning or error\n"
+    )
+
+
+@pytest.mark.parametrize("token", [("--token", "sekret"), ("--token-file", "kept")])
+def test_serve_takes_no_token_beside_none(terminal: Terminal, token: tuple[str, str]) -> None:
+    del terminal.environ["DRAGOMAN_TOKEN"]
+    told = terminal.run("serve", "--port", "0", "--no-token", *token, code=2).stderr
+    assert "drop --no-token, or --token and --token-file" in told
 
 
 def test_wrong_usage_is_2(terminal: Terminal) -> None:
@@ -79,6 +87,10 @@ def test_wrong_usage_is_2(terminal: Terminal) -> None:
     terminal.run("reply", "s1", "p1", code=2)
     for wrong in ("notaurl", "ftp://127.0.0.1", "http://"):
         assert "no address" in terminal.run("ls", "--url", wrong, code=2).stderr
+        terminal.environ["DRAGOMAN_URL"] = wrong
+        assert "no address" in terminal.run("ls", code=2).stderr
+    told = terminal.run("record", "--http", "http://x", "--listen", "65536", code=2).stderr
+    assert "--listen" in told
 
 
 def test_no_daemon_is_3(tmp_path: Path) -> None:

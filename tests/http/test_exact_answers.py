@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dragoman import __version__
 from tests.daemon import Daemon, Reply, running
 
 CAPABILITIES = (
@@ -119,9 +120,16 @@ def test_create_without_an_id_is_201_with_its_location(daemon: Daemon) -> None:
     assert daemon.get(f"/sessions/{session}")["agent"] == "mock"
 
 
+def test_create_asks_for_no_version_that_there_is_not(daemon: Daemon) -> None:
+    reply = daemon.request("POST", "/sessions/odd", {"agent": "mock", "agentVersion": "9.9"})
+    assert (reply.status, reply.json["details"]) == (400, {"field": "agentVersion"})
+    assert f"its version is {__version__}" in reply.json["detail"]
+    assert daemon.request("GET", "/sessions/odd").status == 404
+
+
 def test_create_commits_session_started_before_it_answers(data_dir: Path) -> None:
     with running(data_dir) as daemon:
-        daemon.create("first", model="mock-large", variant="high", agentVersion="1.2")
+        daemon.create("first", model="mock-large", variant="high", agentVersion=__version__)
         daemon.kill()
         daemon.start()
         (started,) = daemon.events("first")
@@ -129,7 +137,7 @@ def test_create_commits_session_started_before_it_answers(data_dir: Path) -> Non
     assert (started["source"], started["synthetic"]) == ("daemon", True)
     assert started["data"]["metadata"] == {
         "agent": "mock",
-        "agentVersion": "1.2",
+        "agentVersion": __version__,
         "agentMode": "build",
         "permissionMode": "default",
         "model": "mock-large",

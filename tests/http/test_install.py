@@ -124,11 +124,33 @@ def test_a_session_has_the_version_that_it_asks_for_also_after_a_restart(house: 
     assert marker.exists()
 
 
-def test_an_unknown_version_is_500_and_what_is_no_version_400(house: House) -> None:
+def test_an_agent_that_cannot_even_be_tried_to_install_is_404(tmp_path: Path) -> None:
+    folders = {"PATH": str(tmp_path), "HOME": str(tmp_path), "DRAGOMAN_AGENTS_DIR": str(tmp_path)}
+    bare = ParrotDaemon(tmp_path / "data", env=folders)
+    bare.start()
+    try:
+        reply = bare.request("POST", "/sessions/none", {"agent": "parrot"})
+        asked = bare.request("POST", "/agents/parrot/install")
+    finally:
+        bare.stop()
+    assert (reply.status, reply.json["title"]) == (404, "Agent Not Installed")
+    assert reply.json["agent"] == "parrot"
+    assert "npm is not installed; install Node.js 20 or later, or set " in reply.json["detail"]
+    assert (asked.status, asked.json["title"]) == (500, "Install Failed")
+    assert "npm is not installed" in asked.json["detail"]
+
+
+def test_a_session_whose_agent_cannot_be_fetched_is_500(house: House) -> None:
+    house.npm.behave("integrity = 'sha512-of-something-else'")
+    reply = house.daemon.request("POST", "/sessions/none", {"agent": "parrot"})
+    assert (reply.status, reply.json["title"]) == (500, "Install Failed")
+
+
+def test_an_unknown_version_is_404_and_what_is_no_version_400(house: House) -> None:
     house.npm.behave(fails("ETARGET"))
     wanted = {"agent": "parrot", "agentVersion": "7.7.7"}
     reply = house.daemon.request("POST", "/sessions/none", wanted)
-    assert (reply.status, reply.json["title"]) == (500, "Install Failed")
+    assert (reply.status, reply.json["title"]) == (404, "Agent Not Installed")
     assert "@birds/parrot@7.7.7: there is no such version" in reply.json["detail"]
     odd = house.daemon.request("POST", "/sessions/none", {**wanted, "agentVersion": "latest"})
     assert (odd.status, odd.json["details"]["field"]) == (400, "agentVersion")

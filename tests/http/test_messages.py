@@ -55,11 +55,13 @@ def test_attachments_stand_in_the_message(daemon: Daemon, tmp_path: Path) -> Non
     parts = next(
         e["data"]["item"]["content"] for e in completed if e["data"]["item"]["role"] == "user"
     )
-    assert [(part["type"], part.get("path")) for part in parts] == [
-        ("text", None),
-        ("file_ref", attachment["path"]),
-        ("image", str(picture)),
-    ]
+    assert [part["type"] for part in parts] == ["text", "file_ref", "image"]
+    assert parts[1]["path"] == attachment["path"]
+    # As it was when it was sent, whatever becomes of the file.
+    pixels = picture.read_bytes()
+    picture.unlink()
+    kept = daemon.request("GET", f"/sessions/attached/files/{Path(parts[2]['path']).name}")
+    assert (kept.status, kept.body) == (200, pixels)
 
 
 @pytest.mark.parametrize("path", ["a.txt", "/no/such/file"])
@@ -92,6 +94,22 @@ def test_the_same_key_never_sends_twice(daemon: Daemon) -> None:
     daemon.turn("keyed", "echo done")
     assert [message_id for message_id, _ in prompts(daemon, "keyed")][:2] == [first, last]
     assert len(prompts(daemon, "keyed")) == 3
+
+
+def test_a_message_that_ended_its_session_is_known_by_its_key(daemon: Daemon) -> None:
+    daemon.create("ending")
+    first = daemon.send("ending", "end", key="k1")
+    daemon.wait_for("ending", "session.ended")
+    assert daemon.send("ending", "end", key="k1") == first
+    headers = {"Idempotency-Key": "k2"}
+    late = daemon.request("POST", "/sessions/ending/messages", {"message": "end"}, headers)
+    assert late.status == 410
+
+
+def test_no_attachments_may_be_said_as_null(daemon: Daemon) -> None:
+    daemon.create("bare")
+    body = {"message": "echo hi", "attachments": None}
+    assert daemon.request("POST", "/sessions/bare/messages", body).status == 204
 
 
 def test_a_key_with_another_message_is_422(daemon: Daemon) -> None:
@@ -160,6 +178,15 @@ def test_queue_updated_tells_the_whole_queue_each_time(daemon: Daemon) -> None:
     for event in daemon.events("queue"):
         for message in event["data"].get("messages", ()):
             assert set(message) == {"message_id", "message", "created_at"}
+
+
+def test_what_waits_when_a_session_is_ended_waits_no_more(daemon: Daemon) -> None:
+    busy(daemon, "ended-queue")
+    daemon.send("ended-queue", "never said")
+    daemon.wait_for("ended-queue", "queue.updated")
+    assert daemon.request("POST", "/sessions/ended-queue/terminate").status == 204
+    told = [e["data"] for e in daemon.events("ended-queue") if e["type"] == "queue.updated"]
+    assert told[-1]["messages"] == []
 
 
 def test_a_waiting_message_can_be_taken_back(daemon: Daemon) -> None:

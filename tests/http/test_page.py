@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from dragoman.http.ui import page_routes
+from dragoman.errors import NotFound
+from dragoman.http.ui import built_page, page_routes
 from tests.cases.wire import host, raw
 from tests.daemon import Daemon
 
@@ -42,6 +44,42 @@ def test_the_page_has_no_other_files(daemon: Daemon) -> None:
         answer = raw(daemon, f"/ui/{name}", host(daemon))
         assert answer.status in (400, 404)
         assert answer.problem
+
+
+PAGE = {"assets/a.js": b"long", "assets/a.js.gz": gzip.compress(b"long"), "icon.svg": b"<svg/>"}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "gzipped"),
+    [
+        ("gzip, deflate, br", True), ("br;q=1.0, GZIP; q=0.5", True), ("identity", False),
+        ("gzip;q=0", False), ("gzip; q=0.00", False), ("xgzip", False), ("", False),
+    ],
+)  # fmt: skip
+def test_a_file_is_sent_gzipped_to_who_takes_it(accepted: str, gzipped: bool) -> None:
+    client = TestClient(Starlette(routes=page_routes(PAGE)))
+    answer = client.get("/ui/assets/a.js", headers={"Accept-Encoding": accepted})
+    assert answer.headers.get("content-encoding") == ("gzip" if gzipped else None)
+    assert answer.headers["vary"] == "Accept-Encoding"
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert answer.text == "long"
+
+
+def test_what_was_not_gzipped_is_sent_as_it_is() -> None:
+    client = TestClient(Starlette(routes=page_routes(PAGE)))
+    answer = client.get("/ui/icon.svg", headers={"Accept-Encoding": "gzip"})
+    assert (answer.text, "content-encoding" in answer.headers) == ("<svg/>", False)
+
+
+def test_the_built_page_has_all_of_its_files_gzipped_too() -> None:
+    page = built_page()
+    plain = {name for name in page if not name.endswith(".gz")}
+    assert plain, "make web builds it"
+    assert {name: gzip.decompress(page[f"{name}.gz"]) for name in plain} == {
+        name: page[name] for name in plain
+    }
+    with pytest.raises(NotFound):
+        TestClient(Starlette(routes=page_routes(page))).get("/ui/index.html.gz")
 
 
 def test_the_page_is_found_without_its_slash(daemon: Daemon) -> None:

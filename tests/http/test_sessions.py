@@ -338,6 +338,35 @@ def test_a_conversation_goes_on_in_one_session_only(daemon: Daemon) -> None:
     assert daemon.request("POST", "/sessions", again).status == 201
 
 
+def test_of_sessions_that_resume_one_conversation_the_first_has_it(daemon: Daemon) -> None:
+    daemon.create("source")
+    daemon.turn("source", "echo hi")
+    native = daemon.get("/sessions/source")["nativeSessionId"]
+    daemon.request("POST", "/sessions/source/terminate")
+    ours, natively = {"sessionId": "source", "fork": None}, {"nativeSessionId": native}
+    assert daemon.request("POST", "/sessions/heir", {"agent": "mock", "resume": ours}).status == 200
+    # Nobody has said anything there yet, and it is taken all the same.
+    for resume in (ours, natively):
+        late = daemon.request("POST", "/sessions/late", {"agent": "mock", "resume": resume})
+        assert (late.status, late.json["details"]["holder"]) == (409, "heir")
+    fork = {"sessionId": "source", "fork": True}
+    for name in ("fork-1", "fork-2"):
+        made = daemon.request("POST", f"/sessions/{name}", {"agent": "mock", "resume": fork})
+        assert made.status == 200
+
+
+def test_what_an_mcp_server_is_is_told_in_words_that_every_client_knows(daemon: Daemon) -> None:
+    servers = {
+        "near": {"type": "stdio", "command": "x", "environment": {"A": "1"}, "timeout": 5},
+        "far": {"type": "http", "url": "https://far.example"},
+    }
+    assert daemon.request("POST", "/sessions/mcp", {"agent": "mock", "mcp": servers}).status == 200
+    assert daemon.get("/sessions/mcp")["mcp"] == {
+        "near": {"type": "local", "command": "x", "env": {"A": "***"}, "timeoutMs": 5},
+        "far": {"type": "remote", "url": "https://far.example"},
+    }
+
+
 def test_secrets_of_mcp_servers_and_skills_are_not_shown(daemon: Daemon) -> None:
     servers = {
         "far": {

@@ -125,7 +125,7 @@ def test_replay_goes_over_into_live_without_a_seam(daemon: Daemon) -> None:
 def test_last_event_id_wins_over_the_offset(daemon: Daemon, ended: str) -> None:
     last = len(daemon.events(ended))
     assert ids(sse(daemon, ended, "?offset=1", str(last - 2))) == [last - 1, last]
-    assert ids(sse(daemon, ended, "?offset=999999", str(last - 1))) == [last]
+    assert sse(daemon, ended, "?offset=999999", str(last - 1)).status == 400
 
 
 @pytest.mark.parametrize("position", ["-1", "x", "1e3x", "", "999999", "9" * 40, "1,2"])

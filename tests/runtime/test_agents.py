@@ -7,6 +7,7 @@ import os
 import select
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dragoman import __version__
@@ -21,7 +22,7 @@ from dragoman.errors import (
 )
 from dragoman.runtime.agents import Agents, Found
 from dragoman.settings import AgentSettings, Settings
-from tests.parrot import ADAPTER, OTHER, VERSION, Npm, executable, parrot
+from tests.parrot import ADAPTER, OTHER, VERSION, Npm, executable, fails, parrot
 
 
 def agents(command: str | None = None) -> Agents:
@@ -44,9 +45,25 @@ def test_an_agents_own_command_is_used_where_nothing_is_set() -> None:
     assert mock(known).command == known.adapter("mock").command
 
 
-def test_what_is_built_in_has_our_version_and_any_that_is_asked_for() -> None:
-    assert mock(agents()).version == __version__
-    assert mock(agents(), "1.2").version == "1.2"
+def test_what_is_built_in_has_our_version_and_no_other() -> None:
+    known = agents()
+    assert mock(known).version == __version__
+    for right in (None, __version__):
+        known.ensure_has(known.adapter("mock"), right)
+    with pytest.raises(InvalidRequest, match=f"its version is {__version__}; ask for") as refused:
+        known.ensure_has(known.adapter("mock"), "1.2")
+    assert refused.value.details == {"field": "agentVersion"}
+
+
+def test_a_session_of_an_older_dragoman_still_gets_what_is_built_in() -> None:
+    assert mock(agents(), "0.0.1").version == __version__
+
+
+def test_a_command_that_is_set_may_be_of_any_version(tmp_path: Path) -> None:
+    program = executable(tmp_path / "agent", "#!/bin/sh\n")
+    known = agents(str(program))
+    known.ensure_has(known.adapter("mock"), "1.2")
+    assert mock(known, "1.2").version is None
 
 
 def test_a_command_that_is_set_replaces_it_and_is_split_like_a_shell_does(tmp_path: Path) -> None:
@@ -156,11 +173,39 @@ def test_a_version_that_is_asked_for_is_the_one_that_is_given(machine: Machine) 
 
 
 def test_a_version_that_does_not_exist_says_so(machine: Machine) -> None:
-    machine.npm.behave('sys.exit("npm error code ETARGET")')
-    with pytest.raises(InstallFailed, match="there is no such version"):
+    machine.npm.behave(fails("ETARGET"))
+    with pytest.raises(AgentNotInstalled, match=r"'parrot' 7\.7\.7 .* there is no such version; "):
         machine.ready("7.7.7")
     with pytest.raises(InvalidRequest, match=r"like 1\.2\.3"):
         machine.ready("latest")
+
+
+def test_what_cannot_even_be_tried_to_install_says_what_would_help(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ADAPTER.package is not None
+    package = msgspec.structs.replace(ADAPTER.package, names={"plan9-mips": "x"})
+    foreign = msgspec.structs.replace(ADAPTER, package=package)
+    known = machine.agents(adapter=foreign)
+    with pytest.raises(AgentNotInstalled, match=r"only for plan9-mips; install it yourself, or "):
+        asyncio.run(known.ready(foreign))
+    monkeypatch.setenv("PATH", str(machine.local.parent))
+    with pytest.raises(AgentNotInstalled) as refused:
+        machine.ready()
+    assert str(refused.value) == (
+        "agent 'parrot' is not installed: npm is not installed; install Node.js 20 or later, "
+        "or set DRAGOMAN_PARROT_COMMAND"
+    )
+
+
+@pytest.mark.parametrize("why", [fails("EAI_AGAIN"), fails("EINTEGRITY"), "integrity = 'other'"])
+def test_an_installation_that_was_tried_and_failed_is_told_as_that(
+    machine: Machine, why: str
+) -> None:
+    machine.npm.behave(why)
+    with pytest.raises(InstallFailed) as failed:
+        machine.ready()
+    assert type(failed.value) is InstallFailed
 
 
 def test_a_command_that_is_set_wins_over_everything(machine: Machine) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli import table
-from dragoman.cli.connect import AsJson, DataDir, Url, daemon, known_settings, say
+from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say, settings_of_machine
 from dragoman.cli.exits import FAILED, reporting
 from dragoman.cli.plain import clean, line
 from dragoman.errors import InstallFailed, NotFound
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Cache = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="The folder of installed agents; else the data folder's."),
+    typer.Option(metavar="DIR", help="The folder of installed agents; else the daemon's."),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The agent's id.")]
 
@@ -229,13 +229,13 @@ def _not_ours(agents: Agents, adapter: Adapter, version: str | None) -> str:
 
 
 def _agents(data_dir: str | None, cache: str | None) -> Agents:
-    """The agents as a daemon started here would see them."""
+    """The agents as the daemon that runs here sees them, or as one started here would."""
     import msgspec
 
     from dragoman.agents import adapters
     from dragoman.runtime.agents import Agents
 
-    settings = known_settings(data_dir)
+    settings = settings_of_machine(data_dir)
     if cache is not None:
         folder = str(Path(cache).expanduser().absolute())
         settings = msgspec.structs.replace(settings, agents_dir=folder)

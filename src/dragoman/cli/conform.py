@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from dragoman.cli import table
-from dragoman.cli.connect import AsJson, DataDir, known_settings, say
+from dragoman.cli.connect import AsJson, DataDir, say, settings_of_machine
 from dragoman.cli.exits import ERROR, reporting
 from dragoman.cli.plain import line
 
@@ -84,17 +84,22 @@ def _found(
     import asyncio
 
     from dragoman.agents import adapters
+    from dragoman.errors import UnsupportedAgent
     from dragoman.runtime.agents import Agents
 
-    agents = Agents(adapters(), _settings(agent, command, data_dir))
+    known = adapters()
+    if agent not in known:
+        raise UnsupportedAgent(agent, sorted(known))
+    adapter = known[agent]
+    agents = Agents(known, _settings(agent, command, data_dir))
     try:
-        adapter = agents.adapter(agent)
         if adapter.drill is None:
             _leave(
                 f"{adapter.name} cannot be tried: its adapter has no drill. Write one in its "
                 "folder (docs/conform.md says how), and name it in ADAPTER."
             )
         if version:
+            agents.ensure_has(adapter, version)
             typer.echo(f"{adapter.name} {version}: finding it, or installing it", err=True)
             return adapter, asyncio.run(agents.ready(adapter, version))
         found = asyncio.run(agents.seen(adapter))
@@ -112,7 +117,7 @@ def _settings(agent: str, command: str | None, data_dir: str | None) -> Settings
 
     from dragoman.settings import AgentSettings
 
-    settings = known_settings(data_dir)
+    settings = settings_of_machine(data_dir)
     if command is None:
         return settings
     agents = {**settings.agents, agent: AgentSettings(command=command)}

@@ -58,12 +58,15 @@ def daemon(url: str | None, data_dir: str | None, as_json: bool) -> Iterator[Cli
         from dragoman.client import Client
 
         settings = known_settings(data_dir)
-        with Client(
-            url,
-            settings.token,
-            token_file=settings.token_file,
-            data_dir=Path(settings.data_dir),
-        ) as client:
+        with (
+            Client(
+                url,
+                settings.token,
+                token_file=settings.token_file,
+                data_dir=Path(settings.data_dir),
+            ) as client,
+            reporting(as_json, asking=True),
+        ):
             try:
                 yield client
             except TokenInvalid as error:
@@ -91,6 +94,17 @@ def known_settings(data_dir: str | None) -> Settings:
     from dragoman.settings import load
 
     return load({"data_dir": data_dir}, os.environ)
+
+
+def settings_of_machine(data_dir: str | None) -> Settings:
+    """The same, but where a daemon runs, agents are where it looks for them."""
+    import msgspec
+
+    from dragoman.client.locate import agents_dir
+
+    settings = known_settings(data_dir)
+    folder = agents_dir(Path(settings.data_dir))
+    return msgspec.structs.replace(settings, agents_dir=folder or settings.agents_dir)
 
 
 def reaching(url: str | None, data_dir: str | None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import typer
 
-from dragoman.cli.connect import AsJson, DataDir, Url, console, known_settings, say
+from dragoman.cli.connect import AsJson, DataDir, Url, console, say, settings_of_machine
 from dragoman.cli.exits import ERROR, reporting
 from dragoman.cli.plain import line
 from dragoman.errors import DragomanError, TokenInvalid
@@ -41,7 +41,7 @@ class Check(NamedTuple):
 def doctor(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Check everything that Dragoman needs, and say what to do."""
     with reporting(as_json):
-        checks = list(_checks(known_settings(data_dir), url))
+        checks = list(_checks(settings_of_machine(data_dir), url))
     if as_json:
         say({"ok": not _broken(checks), "checks": [check._asdict() for check in checks]})
     else:

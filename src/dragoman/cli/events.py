@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon
 from dragoman.cli.plain import clean, inert, line
+from dragoman.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from dragoman.client import Client
@@ -39,7 +41,7 @@ def events(
     Before each event of all sessions stands its cursor; JSON is {"cursor": …, "event": …} then.
     """
     show = _print if as_json else _show
-    with daemon(url, data_dir, as_json) as client:
+    with daemon(url, data_dir, as_json) as client, _in_our_words():
         if session is None:
             for cursor, event in client.follow_all(after, include_raw=raw):
                 show(event, cursor)
@@ -47,6 +49,17 @@ def events(
         following = client.follow(session, after or 0, include_raw=raw) if follow else None
         for event in following or _stored(client, session, after or 0, raw):
             show(event)
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """A position is a header to the daemon, and an option here."""
+    try:
+        yield
+    except InvalidRequest as error:
+        if error.details.get("field") in ("Last-Event-ID", "offset", "cursor"):
+            error.details["field"] = "--after"
+        raise
 
 
 def _stored(client: Client, session: str, after: int, raw: bool) -> Iterator[Event]:

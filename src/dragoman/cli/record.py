@@ -39,7 +39,12 @@ def record(
     ] = None,
     listen: Annotated[
         int,
-        typer.Option(metavar="N", help="With --http: the port to stand in at; 0 takes a free one."),
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="N",
+            help="With --http: the port to stand in at; 0 takes a free one.",
+        ),
     ] = 0,
 ) -> None:
     """Run an agent and write down what it hears and says."""

@@ -40,11 +40,17 @@ def serve(
     config: Annotated[str | None, typer.Option(help="A settings file (TOML).")] = None,
 ) -> None:
     """Run the daemon, until it is stopped."""
+    if no_token and (token is not None or token_file is not None):
+        raise typer.BadParameter(
+            "it serves without a token, and one is given: drop --no-token, or --token and "
+            "--token-file",
+            param_hint="--no-token",
+        )
     token = take_token(token)
     flags = {
         "host": host,
         "port": port,
-        "token": token,
+        "token": None if no_token else token,
         "token_file": token_file,
         "no_token": no_token,
         "data_dir": data_dir,

@@ -216,7 +216,7 @@ def interrupt(session: str) -> Call[None]:
 def said(text: str, attachments: Sequence[Attachment]) -> Message:
     """Make a message. Raise InvalidRequest for one that says nothing."""
     try:
-        return Message(message=text, attachments=tuple(attachments))
+        return Message(message=text, attachments=tuple(attachments) or None)
     except ValueError as error:
         raise InvalidRequest(str(error), field="message") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,6 +33,8 @@ class _Running(Struct, rename="camel"):
     token_file: str | None = None
     """Where its token is, if not in the same folder."""
     token_given: bool = False
+    pid: int | None = None
+    agents_dir: str | None = None
 
 
 def locate(
@@ -62,6 +65,12 @@ def locate(
         raise DragomanError("the token holds characters that no header can; it is plain ASCII")
     given = is_own and running is not None and running.token_given
     return Address(url=chosen, token=token or None, token_given=given)
+
+
+def agents_dir(data_dir: Path) -> str | None:
+    """Where the daemon that runs on this data folder has its agents; None: there is none."""
+    running = _running(data_dir / "daemon.json")
+    return running.agents_dir if running is not None and _is_alive(running.pid) else None
 
 
 def is_loopback(url: str) -> bool:
@@ -96,6 +105,17 @@ def _running(path: Path) -> _Running | None:
         # No daemon has been here, or it left a broken note: the default is the better guess.
         return None
     return found if is_address(found.url) else None
+
+
+def _is_alive(pid: int | None) -> bool:
+    """Whether the process is there: a daemon that was killed leaves its note."""
+    if not pid:
+        return False
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return True
 
 
 def _place(url: str) -> tuple[str, str, int | None]:

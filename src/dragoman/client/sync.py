@@ -321,7 +321,7 @@ class Client:
         reply: PermissionReply,
         *,
         message: str | None = None,
-        updated_input: Any | None = None,
+        updated_input: dict[str, Any] | None = None,
     ) -> None:
         """Give or refuse a permission; `message` is told to the agent with a refusal."""
         body = ReplyPermission(reply=reply, message=message, updated_input=updated_input)

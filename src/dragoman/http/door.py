@@ -229,7 +229,7 @@ def _watched(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     for name, value in headers:
         if name in _WATCHED:
             # One that is said twice says nothing: an empty value passes no check.
-            seen[name] = b"" if name in seen else value
+            seen[name] = b"" if name in seen else value.strip(b" \t")
     return seen
 
 

@@ -20,6 +20,8 @@ from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQue
 from dragoman.store import Batch
 from dragoman.wire.sse import HEARTBEAT
 
+LOOKS = 10
+"""So often in its time a reader that stalls is looked at."""
 _STREAM_HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
@@ -64,12 +66,9 @@ class EventStream:
             wanted = parse.query(StreamQuery, scope["query_string"])
             last, ended = await store.position(session_id)
             resumed = last_event_id(scope)
+            _ensure_known(wanted.offset, last, "offset")
+            _ensure_known(resumed or 0, last, "Last-Event-ID")
             after = wanted.offset if resumed is None else resumed
-            if after > last:
-                raise InvalidRequest(
-                    f"the position {after} is beyond the last event, {last}",
-                    field="offset" if resumed is None else "Last-Event-ID",
-                )
         except DragomanError as error:
             return await refuse(scope, send, error)
         if ended and resumed == last:
@@ -79,6 +78,13 @@ class EventStream:
         sink = scope[CONNECTION].write_chunk
         batches = store.follow(session_id, after, raw=wanted.include_raw, sink=sink)
         return await stream(batches, scope, send)
+
+
+def _ensure_known(position: int, last: int, field: str) -> None:
+    if position > last:
+        raise InvalidRequest(
+            f"the position {position} is beyond the last event, {last}", field=field
+        )
 
 
 class TurnStream:
@@ -163,11 +169,15 @@ async def _send_all(
 
 async def _room(connection: Protocol, patience_s: float, send: Send) -> None:
     """Wait until there is room again. Raise TimeoutError where not a byte is taken for so long."""
+    clock = asyncio.get_running_loop().time
+    untaken, since = connection.untaken(), clock()
     while True:
-        before = connection.untaken()
         try:
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(patience_s / LOOKS):
                 return await send({"type": "http.response.body", "more_body": True})
         except TimeoutError:
-            if connection.untaken() == before:
+            # At first the kernel goes on with what it has: that is no sign of life later on.
+            if (left := connection.untaken()) != untaken:
+                untaken, since = left, clock()
+            elif clock() - since >= patience_s:
                 raise

@@ -113,6 +113,8 @@ def _invalid(
         told = _rules(wanted).get(pattern.group(1), told)
     if choices := _choices(inspect.type_info(wanted), STEP.findall(path)):
         told += f"; known: {', '.join(map(str, choices))}"
+    if not path and (name := told.partition(" ")[0]) in _spellings(wanted):
+        path = name  # two fields that do not go together: the first word is the one to change
     if "[...]" in path:
         path = keyed(path, content, wanted, message)
     return InvalidRequest(told, field=path or "body")

@@ -20,6 +20,7 @@ from dragoman.errors import (
     InvalidRequest,
     MethodNotAllowed,
     NotFound,
+    NotInstallable,
     RangeNotSatisfiable,
     RequestError,
     StartRefused,
@@ -41,7 +42,8 @@ PROBLEMS: tuple[type[DragomanError], ...] = tuple(
     for error in vars(errors).values()
     if isinstance(error, type)
     and issubclass(error, DragomanError)
-    and error not in (*_GROUPS, StartRefused)
+    and error not in (*_GROUPS, NotInstallable)
+    and not issubclass(error, StartRefused)
 )
 """Every error that can be answered, in the order of the tree."""
 

@@ -203,7 +203,8 @@ def _announced(settings: Settings, port: int, ticket: str | None) -> Iterator[No
     partial = path.with_suffix(".partial")
     try:
         partial.touch(mode=0o600)
-        partial.write_text(json.dumps({"url": url, "pid": os.getpid(), **_token_hint(settings)}))
+        known = {"url": url, "pid": os.getpid(), "agentsDir": settings.agents_dir}
+        partial.write_text(json.dumps({**known, **_token_hint(settings)}))
         partial.replace(path)
     except OSError as error:
         raise StartRefused(

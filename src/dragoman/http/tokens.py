@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from dragoman.errors import Conflict, NotFound, StartRefused, StorageFull
+from dragoman.errors import Conflict, NotFound, StartRefused, StorageFull, WrongSetting
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, TokenInfo
 from dragoman.settings import Settings
 
@@ -47,7 +47,7 @@ def load_token(settings: Settings) -> str | None:
     if settings.no_token:
         return None
     if settings.token is not None:
-        return _one_word(settings.token, "--token or DRAGOMAN_TOKEN")
+        return _one_word(settings.token, "--token or DRAGOMAN_TOKEN", WrongSetting)
     path = token_path(settings)
     try:
         if not path.exists():
@@ -98,10 +98,10 @@ def _close_to_others(path: Path, descriptor: int, mode: int) -> None:
     )
 
 
-def _one_word(text: str, source: str) -> str:
+def _one_word(text: str, source: str, refused: type[StartRefused] = StartRefused) -> str:
     words = text.split()
     if len(words) != 1:
-        raise StartRefused(
+        raise refused(
             f"{source} must hold one token without spaces, and holds "
             f"{'several words' if words else 'nothing'}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -46,8 +47,13 @@ _MISSING = b"""<!doctype html>
 """
 
 
+_GZIPPED = ".gz"
+
 Files = Mapping[str, bytes]
-"""The page: what is in each of its files, by its name. What is not here does not exist."""
+"""The page: what is in each of its files, by its name. What is not here does not exist.
+
+`NAME.gz` is NAME as it is sent to who takes gzip, and no file of its own.
+"""
 
 
 def page_routes(page: Files) -> list[Route]:
@@ -56,10 +62,14 @@ def page_routes(page: Files) -> list[Route]:
     async def get_page(request: Request) -> Response:
         name = request.path_params["name"] or "index.html"
         content = page.get(name, _MISSING if name == "index.html" else None)
-        if content is None:
+        if content is None or _ending(name) not in _TYPES:
             raise NotFound(f"the page has no file {name!r}")
-        kept = _KEPT if name.startswith("assets/") else _ASKED_ANEW
-        return Response(content, headers=_HEADERS | kept, media_type=_TYPES[_ending(name)])
+        headers = _HEADERS | (_KEPT if name.startswith("assets/") else _ASKED_ANEW)
+        if (small := page.get(name + _GZIPPED)) is not None:
+            headers["Vary"] = "Accept-Encoding"
+            if _takes_gzip(request.headers.get("accept-encoding", "")):
+                content, headers["Content-Encoding"] = small, "gzip"
+        return Response(content, headers=headers, media_type=_TYPES[_ending(name)])
 
     return [Route("/ui", _to_page), Route("/ui/{name:path}", get_page)]
 
@@ -81,8 +91,17 @@ def _below(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from _below(entry, f"{prefix}{entry.name}/")
-        elif _ending(entry.name) in _TYPES:
+        elif _ending(entry.name.removesuffix(_GZIPPED)) in _TYPES:
             yield prefix + entry.name, entry.read_bytes()
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Whether `Accept-Encoding` names gzip, and not with a weight of nothing."""
+    for choice in accepted.lower().split(","):
+        coding, _, weight = choice.replace(" ", "").partition(";")
+        if coding == "gzip":
+            return not re.fullmatch(r"q=0(\.0*)?", weight)
+    return False
 
 
 def _ending(name: str) -> str:

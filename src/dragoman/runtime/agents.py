@@ -17,7 +17,14 @@ from msgspec import Struct
 
 from dragoman import __version__
 from dragoman.adapter import Adapter
-from dragoman.errors import AgentNotInstalled, InstallFailed, StartRefused, UnsupportedAgent
+from dragoman.errors import (
+    AgentNotInstalled,
+    InstallFailed,
+    InvalidRequest,
+    NotInstallable,
+    UnsupportedAgent,
+    WrongSetting,
+)
 from dragoman.runtime import linux
 from dragoman.runtime.catalogue import Catalogues
 from dragoman.runtime.install import Installer, Progress
@@ -52,11 +59,11 @@ class Agents:
     """The adapters, with what the settings and this machine say about each."""
 
     def __init__(self, adapters: Mapping[str, Adapter], settings: Settings) -> None:
-        """Raise StartRefused where the settings name an agent that there is not."""
+        """Raise WrongSetting where the settings name an agent that there is not."""
         for agent in settings.agents:
             if agent not in adapters:
                 known = ", ".join(sorted(adapters))
-                raise StartRefused(f"the settings name an unknown agent {agent!r}; known: {known}")
+                raise WrongSetting(f"the settings name an unknown agent {agent!r}; known: {known}")
         self._adapters = adapters
         self._settings = settings
         self._stop = Event()
@@ -127,23 +134,38 @@ class Agents:
         A version that is asked for is the version that is given, but for an agent that is built
         in, or whose command is set.
         """
-        fixed = adapter.package is None or bool(self._set_command(adapter))
         found = await self.present(adapter, version)
-        if found is None and not fixed and self.installer.can_install(adapter):
-            await self.install(adapter, version)
+        if found is None and not self._is_fixed(adapter):
+            try:
+                await self.install(adapter, version)
+            except NotInstallable as error:
+                raise AgentNotInstalled(adapter.id, str(error), version) from None
             found = await asyncio.to_thread(self._find_installed, adapter, version)
         if found is None:
-            raise AgentNotInstalled(adapter.id, (self._set_command(adapter) or adapter.command)[0])
-        if adapter.package is None and version:
-            found = msgspec.structs.replace(found, version=version)
+            name, *_ = self._set_command(adapter) or adapter.command
+            raise AgentNotInstalled(adapter.id, f"{name!r} was not found on PATH; install it")
         return found
 
     async def present(self, adapter: Adapter, version: str | None = None) -> Found | None:
         """What `ready` would start, where nothing must be installed for it."""
-        if version is None or adapter.package is None or self._set_command(adapter):
+        if version is None or self._is_fixed(adapter):
             return await self.seen(adapter)
         ensure_version(version)
         return await self._find_version(adapter, version)
+
+    def ensure_has(self, adapter: Adapter, version: str | None) -> None:
+        """Raise InvalidRequest for another version of an agent that is built in: it has one."""
+        is_built_in = adapter.package is None and not self._set_command(adapter)
+        if version and is_built_in and version != __version__:
+            raise InvalidRequest(
+                f"{adapter.name} is built in, and its version is {__version__}; ask for that one, "
+                "or for none",
+                field="agentVersion",
+            )
+
+    def _is_fixed(self, adapter: Adapter) -> bool:
+        """Nothing else can be had than what is there."""
+        return adapter.package is None or bool(self._set_command(adapter))
 
     def _candidates(self, adapter: Adapter) -> Iterator[Found]:
         """Everything that could be started, the best first."""

@@ -24,7 +24,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragoman.adapter import Adapter, Package
-from dragoman.errors import InstallFailed, Unavailable
+from dragoman.errors import InstallFailed, NotInstallable, Unavailable
 from dragoman.runtime import linux, npm
 from dragoman.runtime.kin import kin
 from dragoman.runtime.versions import Versions, ensure_version, order
@@ -110,11 +110,14 @@ class Installer:
 
     def _package(self, adapter: Adapter) -> Package:
         if adapter.package is None:
-            raise InstallFailed(f"{adapter.name} is not something that Dragoman can install")
+            raise NotInstallable(
+                f"{adapter.name} is not something that Dragoman can install; install it yourself"
+            )
         if self._platform not in adapter.package.names:
             known = ", ".join(sorted(adapter.package.names))
-            raise InstallFailed(
-                f"there is no package of {adapter.name} for {self._platform}; there is for {known}"
+            raise NotInstallable(
+                f"there is no package of {adapter.name} for {self._platform}, only for {known}; "
+                "install it yourself"
             )
         return adapter.package
 

@@ -12,7 +12,7 @@ from threading import Event
 import msgspec
 from msgspec import Struct
 
-from dragoman.errors import InstallFailed, Unavailable
+from dragoman.errors import InstallFailed, NotInstallable, Unavailable
 from dragoman.runtime import program
 
 ATTEMPTS = 2
@@ -26,6 +26,10 @@ _KEPT = {"HOME", "PATH", "LANG", "TMPDIR", "USER", "NODE_EXTRA_CA_CERTS", "SSL_C
          "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}  # fmt: skip
 _UNREACHABLE = {"EAI_AGAIN", "ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH",
                 "EHOSTUNREACH", "ERR_SOCKET_TIMEOUT", "FETCH_ERROR", "EPIPE"}  # fmt: skip
+_ABSENT = {
+    "ETARGET": "there is no such version; choose another one",
+    "E404": "there is no such package; look at npm's registry",
+}
 _ERROR_LINE = re.compile(r"^npm (?:error|ERR!) (.*\S)", re.MULTILINE)
 
 
@@ -61,7 +65,7 @@ def fetch(
     """Fetch a package into `folder/node_modules`; the integrity that npm found it to have."""
     npm = shutil.which("npm", path=environ.get("PATH"))
     if npm is None:
-        raise InstallFailed("npm is not installed: install Node.js 20 or later")
+        raise NotInstallable("npm is not installed; install Node.js 20 or later")
     wanted = f"{name}@{version}"
     deadline = time.monotonic() + deadline_s
     for attempt in range(1, ATTEMPTS + 1):
@@ -88,7 +92,8 @@ def fetch(
             break
         if stop.wait(PAUSE_S):
             raise Unavailable("the daemon is stopping")
-    raise InstallFailed(f"npm could not fetch {wanted}: {why}")
+    failed = NotInstallable if code in _ABSENT else InstallFailed
+    raise failed(f"npm could not fetch {wanted}: {why}")
 
 
 def _integrity(folder: Path, name: str) -> str | None:
@@ -106,8 +111,7 @@ def _reason(ended: program.Ended, wanted: str) -> tuple[str, str]:
     if code in _UNREACHABLE:
         return code, f"the package registry cannot be reached ({code})"
     known = {
-        "ETARGET": "there is no such version",
-        "E404": "there is no such package",
+        **_ABSENT,
         "ENOSPC": "no space is left on the disk",
         "EINTEGRITY": "what was downloaded is damaged (EINTEGRITY)",
     }

@@ -48,7 +48,6 @@ from dragoman.schema.http import (
     Message,
     PatchSession,
     ProcessList,
-    Resume,
 )
 from dragoman.settings import Settings
 from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store
@@ -139,6 +138,7 @@ class Sessions:
         if not await asyncio.to_thread(os.path.isdir, directory):
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
         state = await self._first_state(adapter, wanted)
+        self._agents.ensure_has(adapter, wanted.agent_version)
         found = await self._agents.ready(adapter, wanted.agent_version)
         now = now_ms()
         row = SessionRow(
@@ -177,21 +177,10 @@ class Sessions:
     async def _native_to_resume(self, wanted: CreateSession) -> str | None:
         if wanted.resume is None:
             return None
-        native = await self._native_of(wanted, wanted.resume)
-        holder = None if wanted.resume.fork else await self.store.holder(wanted.agent, native)
-        if holder is not None:
-            # Two processes on one conversation would each forget what the other heard.
-            raise Conflict(
-                f"session {holder!r} goes on with this conversation; end it first, or fork it",
-                holder=holder,
-            )
-        return native
-
-    async def _native_of(self, wanted: CreateSession, resume: Resume) -> str:
+        resume = wanted.resume
         if resume.native_session_id is not None:
             return resume.native_session_id
-        if resume.session_id is None:
-            raise InvalidRequest("resume needs sessionId or nativeSessionId", field="resume")
+        assert resume.session_id is not None, "it names one of the two"
         row = await self.row(resume.session_id)
         if row.create.agent != wanted.agent:
             raise InvalidRequest(
@@ -272,18 +261,22 @@ class Sessions:
         self, session_id: str, message: Message, key: str | None, delivery: Delivery = "queue"
     ) -> Receipt:
         """Accept a message, durably; the same key never sends twice."""
-        session = await self._running(session_id)
-        if session.degraded:
-            raise StorageFull("the store cannot write at the moment; nothing was accepted")
-        await attachments.ensure_there(message.attachments)
         row = MessageRow(
             message_id=new_id("msg"),
             text=message.message,
-            attachments=message.attachments,
+            attachments=message.attachments or (),
             created_at=now_ms(),
             key=key,
             steer=delivery == "steer",
         )
+        try:
+            session = await self._running(session_id)
+        except SessionEnded:
+            # What was accepted before the end is known by its key; anything else is refused.
+            return await self.store.accept(session_id, row)
+        if session.degraded:
+            raise StorageFull("the store cannot write at the moment; nothing was accepted")
+        await attachments.ensure_there(row.attachments)
         with session.accepting(row) as no_room:
             refuse: RequestError | None = no_room
             if delivery == "reject" and session.busy:
@@ -343,7 +336,10 @@ class Sessions:
         self, session_id: str, request_id: str, answer: AnswerPermission
     ) -> None:
         """Answer a permission: the first answer wins, the same again is fine."""
-        await self._answer(session_id, await self._request(session_id, request_id, answer), answer)
+        row = await self._request(session_id, request_id, answer)
+        if answer.updated_input is not None:
+            await self._ensure_changeable(session_id)
+        await self._answer(session_id, row, answer)
 
     async def answer_question(
         self, session_id: str, request_id: str, answer: AnswerQuestion
@@ -365,6 +361,15 @@ class Sessions:
         if not is_same(row, answer):
             raise AlreadyResolved(row.request_id, winner(row))
 
+    async def _ensure_changeable(self, session_id: str) -> None:
+        adapter = self._agents.adapter((await self.row(session_id)).create.agent)
+        if not adapter.takes_updated_input:
+            raise InvalidRequest(
+                f"{adapter.name} would run what it asked for, unchanged; reject it, with a message "
+                "that says what to do instead",
+                field="updatedInput",
+            )
+
     async def _request(self, session_id: str, request_id: str, answer: Answer) -> RequestRow:
         kind = "permission" if isinstance(answer, AnswerPermission) else "question"
         row = await self.store.request(session_id, request_id)
@@ -383,7 +388,7 @@ def _metadata(row: SessionRow, found: Found) -> dict[str, object]:
     create, state = row.create, row.state
     return {
         "agent": create.agent,
-        "agentVersion": found.version or create.agent_version,
+        "agentVersion": found.version,
         "agentMode": state.agent_mode,
         "permissionMode": state.permission_mode,
         "model": state.model,

@@ -55,20 +55,24 @@ def without_login(text: str) -> str:
 
 
 def masked_server(server: McpServer) -> McpServer:
-    """A server as it may be shown: names of secrets, not their values."""
-    secrets = {
-        name: None if kept is None else dict.fromkeys(kept, MASK)
-        for name, kept in (
-            ("env", server.env),
-            ("environment", server.environment),
-            ("headers", server.headers),
-        )
-    }
+    """A server as it may be shown: the names of secrets, not their values.
+
+    Where there are two words for a thing, it has the one that every client knows.
+    """
+    env = {**(server.environment or {}), **(server.env or {})}
     oauth = server.oauth
     if isinstance(oauth, McpOAuth) and oauth.client_secret is not None:
         oauth = msgspec.structs.replace(oauth, client_secret=MASK)
     return msgspec.structs.replace(
-        server, **secrets, oauth=oauth, url=server.url and without_login(server.url)
+        server,
+        type="local" if server.type in ("local", "stdio") else "remote",
+        env=dict.fromkeys(env, MASK) or None,
+        environment=None,
+        headers=server.headers and dict.fromkeys(server.headers, MASK),
+        oauth=oauth,
+        url=server.url and without_login(server.url),
+        timeout_ms=server.timeout if server.timeout_ms is None else server.timeout_ms,
+        timeout=None,
     )
 
 

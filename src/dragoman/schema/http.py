@@ -86,7 +86,12 @@ class Resume(Http, frozen=True, kw_only=True):
 
     session_id: str | None = None
     native_session_id: Word | None = None
-    fork: bool = False
+    fork: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what names nothing, or two things."""
+        if (self.session_id is None) == (self.native_session_id is None):
+            raise ValueError("it needs sessionId or nativeSessionId, one of the two")
 
 
 class CreateSession(Http, frozen=True, kw_only=True):
@@ -188,12 +193,12 @@ class Message(Http, frozen=True, kw_only=True):
     """A person's message."""
 
     message: str
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[Attachment, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what says nothing."""
         if not self.message.strip() and not self.attachments:
-            raise ValueError("a message needs words, or something attached")
+            raise ValueError("message needs words, or something attached")
 
 
 class EventQuery(Http, frozen=True, kw_only=True):
@@ -259,8 +264,8 @@ class ReplyPermission(Http, frozen=True, kw_only=True):
     reply: PermissionReply
     message: str | None = None
     """Told to the agent with a rejection."""
-    updated_input: Any | None = None
-    """What to run instead; goes with `once`."""
+    updated_input: dict[str, Any] | None = None
+    """What to run instead, where the agent takes that; goes with `once`."""
 
     def __post_init__(self) -> None:
         """Refuse what would make a rule of something that nobody asked about."""

@@ -170,12 +170,13 @@ _COLUMNS = (
 
 
 def insert_session(db: sqlite3.Connection, row: SessionRow, most: int = 0) -> int:
-    """Keep a new session; its number. Raise SessionExists, TooManyRequests."""
+    """Keep a new session; its number. Raise SessionExists, TooManyRequests, Conflict."""
     taken = db.execute("SELECT 1 FROM sessions WHERE session_id = ?", (row.session_id,)).fetchone()
     if taken is not None:
         raise SessionExists(row.session_id)
     if most:
         _ensure_room(db, most)
+    _ensure_free(db, row)
     done = db.execute(
         "INSERT INTO sessions (session_id, agent, spec, directory, state, status, title, "
         "event_count, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
@@ -194,6 +195,18 @@ def _ensure_room(db: sqlite3.Connection, most: int) -> None:
             f"{there} sessions have not ended, and max_sessions is {most}; end one first",
             limit="max_sessions",
             most=most,
+        )
+
+
+def _ensure_free(db: sqlite3.Connection, row: SessionRow) -> None:
+    """Two processes on one conversation would each forget what the other heard."""
+    resume, native = row.create.resume, row.state.native_session_id
+    if resume is None or resume.fork or native is None:
+        return
+    if (other := holder(db, row.create.agent, native)) is not None:
+        raise Conflict(
+            f"session {other!r} goes on with this conversation; end it first, or fork it",
+            holder=other,
         )
 
 
@@ -233,7 +246,9 @@ def holder(db: sqlite3.Connection, agent: str, native_session_id: str) -> str | 
     found = db.execute(
         "SELECT session_id FROM sessions WHERE agent = ? AND status <> 'ended' AND NOT deleted "
         "AND CAST(state AS TEXT) ->> 'native_session_id' = ? "
-        "AND CAST(state AS TEXT) ->> 'confirmed'",  # a fork has an id of its own once it began
+        # A fork has an id of its own once it began.
+        "AND (CAST(state AS TEXT) ->> 'confirmed' "
+        "OR NOT coalesce(CAST(spec AS TEXT) ->> '$.resume.fork', 0))",
         (agent, native_session_id),
     ).fetchone()
     return None if found is None else str(found[0])

@@ -27,6 +27,16 @@ test("a message has many lines, is called back, and waits as a draft", async ({
   await expect(field(page)).toBeFocused();
   await expect(page.getByText("one two").or(page.getByText("one\ntwo")).last()).toBeVisible();
 
+  // What a person typed is no Markdown.
+  const typed = "echo * one\n    two\n\n# three: https://example.com/a_b.";
+  await daemon.client.postMessage(id, typed);
+  const words = page.getByRole("article", { name: "Message to the agent" }).last();
+  await expect(words.getByRole("link", { name: "https://example.com/a_b" })).toHaveAttribute(
+    "href",
+    "https://example.com/a_b",
+  );
+  expect(await words.locator(".words").innerText()).toBe(typed);
+
   await field(page).fill("echo three");
   await sendButton(page).click();
   await expect(field(page)).toHaveValue("");
@@ -75,6 +85,7 @@ test("messages wait for the turn, can be taken back, and the turn can be interru
   await queue.getByRole("button", { name: "Cancel: echo first" }).click();
   await expect(queue.getByText("1 message waits")).toBeVisible();
   await expect(queue.getByText("echo second")).toBeVisible();
+  await expect(queue.getByRole("button", { name: "Cancel: echo second" })).toBeFocused();
 
   // A page that comes later sees the queue too.
   await page.reload();
@@ -174,7 +185,6 @@ test("an ended session goes on in a new one, with the words that were left", asy
   await page.getByRole("button", { name: "Continue in a new session" }).click();
   await expect(field(page)).toHaveValue("echo still here");
   expect(page.url()).not.toContain(id);
-  await page.keyboard.press("m");
   await expect(field(page)).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByText("still here", { exact: true })).toBeVisible();

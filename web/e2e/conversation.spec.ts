@@ -250,6 +250,57 @@ test("a long conversation opens at its end and goes back to its beginning", asyn
   await expect(log.getByText("the end", { exact: true }).last()).toBeInViewport();
 });
 
+test("an event that is asked for is on the screen, and stays there", async ({
+  inside: page,
+  daemon,
+}) => {
+  const id = "deep";
+  await daemon.client.createSession(id, { agent: "mock", directory: daemon.files });
+  for (let at = 1; at <= 300; at++) await turn(daemon, id, `echo number ${at}.`);
+  const { eventCount } = await daemon.client.getSession(id);
+  const log = logOf(page);
+  const marked = log.locator("[data-marked=true]");
+  const expectShown = async (sequence: number) => {
+    await expect(marked).toBeInViewport();
+    const [near] = (await marked.getByRole("link", { name: /^#\d+$/ }).allTextContents()) ?? [];
+    expect(Math.abs(Number(near?.slice(1)) - sequence)).toBeLessThan(9);
+  };
+  // The second is near to where what is loaded begins: more is loaded while it is shown.
+  for (const sequence of [300, eventCount - 1980, eventCount - 1500, eventCount - 40]) {
+    await page.goto("about:blank");
+    await page.goto(`${daemon.url}/ui/#/sessions/${id}/conversation/${sequence}`);
+    await expectShown(sequence);
+    await expect(page.getByText("Loading earlier lines…")).toBeHidden();
+    await expectShown(sequence);
+  }
+
+  await page.goto(`${daemon.url}/ui/#/sessions/${id}/events/1000`);
+  await page.getByRole("link", { name: "In the conversation" }).click();
+  await expectShown(1000);
+
+  await test.step("also when what is around it comes late", async () => {
+    await page.goto("about:blank");
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const first = eventCount - 2000;
+    await page.route("**/events?*", async (route) => {
+      const offset = Number(new URL(route.request().url()).searchParams.get("offset"));
+      if (offset < first) await held;
+      await route.continue();
+    });
+    await page.goto(`${daemon.url}/ui/#/sessions/${id}/conversation/${first + 20}`);
+    await expectShown(first + 20);
+    await expect(page.getByText("Loading earlier lines…")).toBeVisible();
+    const more = page.waitForResponse((answer) => answer.url().includes(`offset=0`));
+    release();
+    await more;
+    await expect(page.getByText("Loading earlier lines…")).toBeHidden();
+    await expectShown(first + 20);
+  });
+});
+
 test("a session is renamed, ended and deleted from its header", async ({
   inside: page,
   daemon,
@@ -263,12 +314,14 @@ test("a session is renamed, ended and deleted from its header", async ({
   await page.getByRole("button", { name: "Rename", exact: true }).click();
   await expect(page.getByRole("heading", { level: 1, name: "A better name" })).toBeVisible();
   await expect(logOf(page)).toContainText("Title: A better name");
+  await expect(menu).toBeFocused();
 
   await menu.click();
   await page.getByRole("menuitem", { name: "End the session…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "End the session" }).click();
   await expect(logOf(page)).toContainText("The session was ended by a person");
   await expect(page.getByRole("status").filter({ hasText: "ended" })).toBeVisible();
+  await expect(menu).toBeFocused();
 
   await daemon.client.deleteSession(id);
   await page.reload();

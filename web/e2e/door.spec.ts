@@ -32,7 +32,7 @@ test("a token signs in, and is kept nowhere", async ({ page, daemon }) => {
   await page.goto(`${daemon.url}/ui/`);
   await page.getByLabel("Token").fill("wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("alert")).toBeVisible();
+  await expect(page.getByRole("alert")).toContainText("The daemon does not know this token.");
   await page.getByLabel("Token").fill(daemon.token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.locator("main#main")).toBeVisible();

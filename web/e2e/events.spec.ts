@@ -182,7 +182,10 @@ test("a session is saved as a file, and what the page asked is a command", async
     const again = () =>
       page.evaluate(() => (window as unknown as { clipboard: Clipboard }).clipboard.readText());
     expect(await again()).toBe(command);
-    await expect(page.getByRole("button", { name: "POST /v1/login 204" })).toBeVisible();
+    await line.first().click();
+    await page.getByRole("button", { name: "POST /v1/login 204" }).click();
+    await expect(page.getByText("Secrets are left out")).toBeVisible();
+    await expect(page.getByRole("figure", { name: "As curl" })).toContainText('{"ticket":"•••"}');
     await page.getByRole("button", { name: "Clear" }).click();
     await expect(page.getByText("Nothing yet.")).toBeVisible();
   });
@@ -195,6 +198,7 @@ async function save(page: Page, format: string): Promise<Download> {
   const download = page.waitForEvent("download");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog).toBeHidden();
+  await expect(page.getByRole("button", { name: "Export" })).toBeFocused();
   return download;
 }
 

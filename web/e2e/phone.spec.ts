@@ -78,6 +78,8 @@ test("on a phone, by touch: start, talk, answer, look at events, go back", async
     await page.getByRole("link", { name: /Inbox 1/ }).tap();
     await expect(page.getByRole("heading", { name: "Inbox" })).toBeVisible();
     await expectFits(page, "inbox");
+    const session = page.getByRole("main").getByRole("link", { name: /From my phone/ });
+    expect((await session.boundingBox())?.height).toBeGreaterThanOrEqual(44);
     await page.getByRole("link", { name: "Sessions", exact: true }).tap();
     for (const place of ["Agents", "Requests"]) {
       await page.getByRole("link", { name: place }).tap();

@@ -87,7 +87,11 @@ test("questions are answered by one, by several, in words, or not at all", async
   await expect(card.getByText("Apple, Plum")).toBeVisible();
 
   await daemon.client.postMessage(id, "question");
+  await card.getByRole("radio", { name: "Red" }).check();
+  await card.getByRole("textbox", { name: "Other answer" }).fill(" ");
+  await expect(card.getByRole("radio", { name: "Red" })).toBeChecked();
   await card.getByRole("textbox", { name: "Other answer" }).fill("Green");
+  await expect(card.getByRole("radio", { name: "Red" })).not.toBeChecked();
   await expect(card.getByRole("radio", { name: "Other" })).toBeChecked();
   await page.keyboard.press("Enter");
   await expect(page.getByText("You answered. Colour: Green; Fruit:")).toBeVisible();
@@ -144,8 +148,14 @@ test("of several who answer, one wins, and everybody hears who", async ({
   await expect(first.getByRole("button", { name: "Allow once" })).toBeVisible();
   const phone = await tokenNamed(daemon, "phone");
   const [asked] = (await daemon.client.getPending(id)).permissions;
+  await first.getByRole("button", { name: "Reject with a message" }).click();
+  await one.keyboard.type("Use git clean.");
   await phone.replyPermission(id, asked?.permission_id ?? "", "once");
   await expect(first.getByText("by the token phone")).toBeVisible();
+  await expect(first.getByRole("alert")).toHaveText(
+    "This was over before your message was sent: Use git clean.",
+  );
+  await expect(first).toBeFocused();
   await expect(first.getByRole("button", { name: "Allow once" })).toHaveCount(0);
 });
 
@@ -188,10 +198,21 @@ test("the inbox has all that waits, and says for a moment what became of it", as
   const permission = page.getByRole("region", { name: build });
   const question = page.getByRole("region", { name: paint });
   await expect(permission.getByText("y", { exact: true })).toBeVisible();
+  // How it ended is looked up in the events; what one answered oneself is known before.
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/events?*", async (route) => {
+    await released;
+    await route.continue();
+  });
   // The second press comes before anybody can have seen what is next.
   await page.keyboard.press("y");
   await page.keyboard.press("y");
   await expect(permission.getByText("Allowed once")).toBeVisible();
+  await expect(permission.getByText("by the token default")).toHaveCount(0);
+  release();
   await expect(permission.getByText("by the token default")).toBeVisible();
   await expect(page.getByText("2 wait for you")).toBeVisible();
   const next = page.getByRole("region", { name: bake });
@@ -208,6 +229,40 @@ test("the inbox has all that waits, and says for a moment what became of it", as
   await expect(question.getByText("by the token phone")).toBeVisible();
   await question.getByRole("link", { name: paint }).click();
   await expect(page).toHaveURL(/#\/sessions\/paint$/);
+});
+
+test("no key answers what is out of sight", async ({ inside: page, daemon }) => {
+  const ids = Array.from({ length: 10 }, (_, at) => `s${at}`);
+  const prompts = ["permission", "edit", "question"];
+  for (const [at, id] of ids.entries()) {
+    await daemon.client.createSession(id, { agent: "mock", directory: daemon.files, title: id });
+    await daemon.client.postMessage(id, prompts[at % 3] ?? "");
+    await expect.poll(async () => (await daemon.client.getSession(id)).status).toBe("waiting");
+  }
+  const waits = async (id: string) => (await daemon.client.getSession(id)).status === "waiting";
+  const marks = page.getByText("y", { exact: true }).filter({ visible: true });
+  await page.goto("about:blank");
+  await page.goto(`${daemon.url}/ui/#/inbox`);
+  await expect(page.getByText("10 wait for you")).toBeVisible();
+  const first = page.getByRole("region", { name: "s0", exact: true });
+  await expect(first.getByText("y", { exact: true })).toBeVisible();
+  await expect(first.getByRole("group")).toBeFocused();
+  await expect(first).toBeInViewport();
+  await expect(marks).toHaveCount(1);
+
+  await test.step("what is scrolled away is not answered, the mark tells which is", async () => {
+    await page.locator(".inbox").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+    await page.keyboard.press("y");
+    await expect(first).not.toBeInViewport();
+    await expect(marks).toHaveCount(1);
+    await expect(marks).toBeInViewport({ ratio: 1 });
+    const marked = page.getByRole("region").filter({ has: marks });
+    const name = (await marked.getAttribute("aria-label")) ?? "";
+    expect(await Promise.all(ids.map(waits))).not.toContain(false);
+    await page.keyboard.press("y");
+    await expect.poll(() => waits(name)).toBe(false);
+    expect((await Promise.all(ids.map(waits))).filter((still) => !still)).toHaveLength(1);
+  });
 });
 
 async function another(opening: Promise<Page>, daemon: Daemon, id: string): Promise<Page> {

@@ -16,6 +16,10 @@ test("a first look: one click leads to a conversation with the mock agent", asyn
   await expect(inside).toHaveURL(/#\/sessions\/.+/);
   const link = list(inside).getByRole("link", { name: /A first look/ });
   await expect(link).toHaveAttribute("aria-current", "page");
+  await expect(inside.getByRole("textbox", { name: "Message" })).toBeFocused();
+  await inside.keyboard.type("demo");
+  await expect(inside.getByRole("textbox", { name: "Message" })).toHaveValue("demo");
+  await expect(inside).toHaveTitle("A first look · Dragoman");
 
   await inside.getByRole("link", { name: "Dragoman", exact: true }).click();
   await expect(inside.getByRole("heading", { name: "Recent" })).toBeVisible();
@@ -57,6 +61,8 @@ test("the list is live, says what waits, and can be searched and filtered", asyn
   await inside.keyboard.type("PEAR");
   await expect(row(inside, "Pick apples")).toBeHidden();
   await expect(row(inside, "Pick pears")).toBeVisible();
+  await inside.keyboard.press("Escape");
+  await expect(inside.getByRole("main")).toBeFocused();
   await inside.getByLabel("Search sessions").fill("nothing like it");
   await expect(inside.getByText("No session fits.")).toBeVisible();
   await inside.getByLabel("Search sessions").fill("");
@@ -100,17 +106,19 @@ test("sessions are walked through, renamed and deleted by keyboard", async ({ in
   await expect(row(inside, "better")).toBeVisible();
   expect((await client.getSession("second")).title).toBe("better");
 
-  await inside.getByRole("button", { name: "Actions for better" }).focus();
+  await expect(inside.getByRole("button", { name: "Actions for better" })).toBeFocused();
   await inside.keyboard.press("Enter");
   await inside.keyboard.press("End");
   await inside.keyboard.press("Enter");
   const question = inside.getByRole("dialog", { name: "Delete the session?" });
   await question.getByRole("button", { name: "Cancel" }).click();
   await expect(row(inside, "better")).toBeVisible();
+  await expect(inside.getByRole("button", { name: "Actions for better" })).toBeFocused();
   await inside.getByRole("button", { name: "Actions for better" }).click();
   await inside.getByRole("menuitem", { name: "Delete…" }).click();
   await question.getByRole("button", { name: "Delete" }).click();
   await expect(row(inside, "better")).toBeHidden();
+  await expect(inside.getByRole("main")).toBeFocused();
   await expect(client.getSession("second")).rejects.toThrow(/no session/);
 
   // Deleted elsewhere, it goes here too.
@@ -212,6 +220,7 @@ test("a new session gets all that was chosen, and the page remembers it", async 
   await inside.getByRole("button", { name: "Browse" }).click();
   const picker = inside.getByRole("dialog", { name: "Choose a folder" });
   await expect(picker.getByRole("button", { name: "projects" })).toBeFocused();
+  await expect(picker.getByRole("alert")).toContainText("/no/such/folder");
   await expect(picker.getByRole("button", { name: ".hidden" })).toBeHidden();
   await picker.getByLabel("Hidden folders").check();
   await expect(picker.getByRole("button", { name: ".hidden" })).toBeVisible();
@@ -228,8 +237,13 @@ test("a new session gets all that was chosen, and the page remembers it", async 
   await expect(inside.getByLabel("Folder")).toHaveValue(folder);
 
   // What is folded away.
-  await inside.getByText("MCP servers, skills, environment").click();
+  const folded = inside.getByText("MCP servers, skills, environment");
+  await folded.click();
   await inside.getByRole("button", { name: "Add a server" }).click();
+  await folded.click();
+  await expect(inside.getByLabel("Name of the server")).toBeHidden();
+  await inside.getByRole("button", { name: "Start session" }).click();
+  await expect(inside.getByLabel("Name of the server")).toBeFocused();
   await inside.getByLabel("Name of the server").fill("docs");
   await inside.getByLabel("Command of the server").fill("npx 'docs server'");
   await inside.getByRole("button", { name: "Edit as JSON" }).click();
@@ -243,6 +257,9 @@ test("a new session gets all that was chosen, and the page remembers it", async 
   );
   await inside.getByRole("button", { name: "Edit in fields" }).click();
   await expect(inside.getByLabel("Address of the server")).toHaveValue("https://example.com/mcp");
+  await inside.getByRole("button", { name: "Add a server" }).click();
+  await inside.getByRole("button", { name: "Remove the server", exact: true }).click();
+  await expect(inside.getByRole("button", { name: "Add a server" })).toBeFocused();
   const environment = inside.getByRole("group", { name: "Environment" });
   await environment.getByRole("button", { name: "Add a variable" }).click();
   await environment.getByLabel("Name of the variable").fill("SECRET");

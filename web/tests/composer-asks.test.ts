@@ -112,7 +112,7 @@ describe("questions", () => {
   it("takes one answer, or several, or words", () => {
     const one = picking(colour, picking(colour, NO_CHOICE, "Red"), "Blue");
     const two = picking(fruit, picking(fruit, NO_CHOICE, "Pear"), "Apple");
-    expect(answersOf(all, [one, two, saying(name, NO_CHOICE, "Ada")])).toEqual([
+    expect(answersOf(all, [one, two, saying(NO_CHOICE, "Ada")])).toEqual([
       ["Blue"],
       ["Apple", "Pear"],
       ["Ada"],
@@ -122,13 +122,20 @@ describe("questions", () => {
   });
 
   it("has words of one's own in place of one option, and beside several", () => {
-    const own = saying(colour, picking(colour, NO_CHOICE, "Red"), "Green");
+    const own = saying(picking(colour, NO_CHOICE, "Red"), "Green");
     expect(answersOf([colour], [own])).toEqual([["Green"]]);
     expect(answersOf([colour], [picking(colour, own, "Red")])).toEqual([["Red"]]);
-    expect(answersOf([fruit], [saying(fruit, picking(fruit, NO_CHOICE, "Pear"), "Fig")])).toEqual([
+    expect(answersOf([fruit], [saying(picking(fruit, NO_CHOICE, "Pear"), "Fig")])).toEqual([
       ["Pear", "Fig"],
     ]);
-    expect(answersOf([colour], [saying(colour, NO_CHOICE, "  ")])).toEqual([[]]);
+  });
+
+  it("does not count a blank as words of one's own", () => {
+    const red = picking(colour, NO_CHOICE, "Red");
+    expect(answersOf([colour], [saying(NO_CHOICE, "  ")])).toEqual([[]]);
+    expect(answersOf([colour], [saying(red, " ")])).toEqual([["Red"]]);
+    expect(answersOf([colour], [saying(saying(red, "Green"), "")])).toEqual([["Red"]]);
+    expect(answersOf([fruit], [saying(NO_CHOICE, " ")])).toEqual([[]]);
   });
 
   it("takes words where it says so, says nothing, or has nothing to choose from", () => {

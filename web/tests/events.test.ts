@@ -8,6 +8,7 @@ import { search } from "../src/inspect/eventsPlaces";
 import { MOST_FOUND, Scan } from "../src/inspect/eventsScan";
 import { listed, moodOfStatus, pathOf } from "../src/inspect/requests";
 import { curlOf } from "../src/inspect/requestsCurl";
+import { MASK, masked } from "../src/inspect/requestsSecrets";
 import { Memory, message, until } from "./memory";
 import { recordings } from "./recordings";
 
@@ -191,6 +192,26 @@ describe("a request", () => {
       "-H",
       "Authorization: Bearer secret",
     ]);
+  });
+
+  test("has no secrets in it", () => {
+    const env = { KEY: "hush", EMPTY: "" };
+    const oauth = { clientId: "me", clientSecret: "hush" };
+    const far = { url: "https://me:hush@example.com/mcp?key=hush&x=hush#a", oauth };
+    const body = {
+      agent: "mock",
+      env,
+      mcp: { near: { command: "npx", env }, far: { ...far, headers: { Authorization: "hush" } } },
+      skills: { sources: [{ type: "git", source: "https://hush@example.com/s.git" }] },
+    };
+    const shown = masked(JSON.stringify(body));
+    expect(shown).not.toContain("hush");
+    expect(JSON.parse(shown)).toMatchObject({ agent: "mock", env: { KEY: MASK } });
+    expect(shown).toContain(`https://${MASK}@example.com/mcp?key=${MASK}&x=${MASK}#a`);
+    const login = call({ method: "POST", body: JSON.stringify({ ticket: "hush" }) });
+    expect(curlOf(login)).not.toContain("hush");
+    const message = JSON.stringify({ message: "env: hush", delivery: null });
+    expect(masked(message)).toBe(message);
   });
 
   test("that streams or sends a file says so", () => {

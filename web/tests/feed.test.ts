@@ -132,10 +132,14 @@ test("what was deleted while the connection was lost is listed no more", async (
   stops.push(stop);
   void sessions.run(stop.signal);
   await until(sessions.listing, (listing) => listing.sessions.length === 100);
+  const told: Connection[] = [];
+  sessions.connection.watch(() => told.push(sessions.connection.get()));
   await sessions.loadMore();
   expect(sessions.listing.get().sessions).toHaveLength(150);
   ids = ids.slice(1);
   memory.cut();
   await until(sessions.listing, (listing) => listing.sessions.length === 149);
   expect(asked).toEqual([100, 100, 150]);
+  // While it is tried again it is still lost.
+  expect(told).toEqual(["waiting", "open"]);
 });

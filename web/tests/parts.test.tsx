@@ -5,6 +5,8 @@ import { styled } from "../src/parts/ansi";
 import { beginning, ending, MOST_CHARACTERS } from "../src/parts/Cut";
 import { coloured, languageOf } from "../src/parts/code";
 import { Diff } from "../src/parts/Diff";
+import { linksIn } from "../src/parts/links";
+import { inPieces } from "../src/parts/long";
 import { Markdown, safe } from "../src/parts/Markdown";
 import { visible } from "../src/parts/marks";
 import { Plain } from "../src/parts/Plain";
@@ -12,6 +14,7 @@ import { preview } from "../src/parts/Reasoning";
 import { blocks } from "../src/parts/settle";
 import { stepsOf } from "../src/parts/steps";
 import { Terminal } from "../src/parts/Terminal";
+import { Words } from "../src/parts/Words";
 
 const html = (node: ReactNode) => renderToStaticMarkup(node);
 const words = (node: ReactNode) => html(node).replace(/<[^>]*>/g, "");
@@ -73,6 +76,33 @@ describe("Markdown", () => {
     },
   );
 
+  test("where a link to a file would lead is shown, once", () => {
+    const file = shown("See [app.ts](/tmp/p/a%20b/app.ts:12).");
+    expect(file).toContain('title="/tmp/p/a b/app.ts:12"');
+    expect(words(<Markdown text="See [app.ts](/tmp/p/app.ts:12)." />)).toBe(
+      "See app.ts /tmp/p/app.ts:12.",
+    );
+    expect(words(<Markdown text="See [docs/x.md](docs/x.md)." />)).toBe("See docs/x.md.");
+    expect(words(<Markdown text="![cat](cat.png)" />)).toBe("Image: cat cat.png");
+    expect(shown("[x](a%E2%80%AEb)")).toContain("a⟨RLO⟩b");
+    expect(shown("[x](a%FFb)")).toContain("a%FFb");
+    expect(shown(`![x](data:image/png;base64,${"A".repeat(5_000)})`).length).toBeLessThan(1_000);
+  });
+
+  test("footnotes of two messages have ids of their own", () => {
+    const note = "Text[^1].\n\n[^1]: A note.";
+    const found = html(
+      <>
+        <Markdown text={note} />
+        <Markdown text={note} />
+      </>,
+    );
+    const ids = [...found.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(2);
+    expect(words(<Markdown text={note} />)).toContain("A note. ↩");
+  });
+
   test("links leave the page alone", () => {
     const found = shown("[x](https://example.com)");
     expect(found).toContain('rel="noopener noreferrer nofollow"');
@@ -112,6 +142,33 @@ describe("Markdown", () => {
     const found = shown("**x** ".repeat(MOST_CHARACTERS / 4));
     expect(found).toContain("Show all");
     expect(found.length).toBeLessThan(MOST_CHARACTERS * 1.1);
+  });
+});
+
+describe("a long text in pieces", () => {
+  const lines = "0123456789\n".repeat(10_000);
+  const pieces = (...texts: string[]) =>
+    inPieces(texts.map((text) => ({ text }))).map((piece) => piece.map((run) => run.text).join(""));
+
+  test.each([
+    ["lines", [lines]],
+    ["one line", ["x".repeat(100_001)]],
+    ["small runs", Array.from({ length: 30_000 }, (_, at) => (at % 9 === 8 ? "\n" : "run"))],
+    ["emoji", [`a${"😀".repeat(40_000)}`]],
+  ])("%s: nothing is lost, and no piece is too long", (_, texts) => {
+    const found = pieces(...texts);
+    expect(found.join("")).toBe(texts.join(""));
+    expect(found.length).toBeGreaterThan(2);
+    for (const piece of found) {
+      expect(piece.length).toBeLessThanOrEqual(32_000);
+      expect(() => encodeURIComponent(piece)).not.toThrow();
+    }
+  });
+
+  test("it is cut between lines, where there are some", () => {
+    for (const piece of pieces(lines)) expect(piece.endsWith("\n")).toBe(true);
+    expect(pieces("short\ntext")).toEqual(["short\ntext"]);
+    expect(pieces("")).toEqual([]);
   });
 });
 
@@ -210,6 +267,25 @@ describe("plans", () => {
     [null, null],
   ])("%j", (value, steps) => {
     expect(stepsOf(value)).toEqual(steps);
+  });
+});
+
+describe("what a person wrote", () => {
+  test("keeps its lines and its marks, and is no Markdown", () => {
+    const text = "* a\n    b\n\n# c **d** <b>";
+    expect(html(<Words id="w" text={text} />)).toBe(
+      `<bdi class="words">${text.replace("<b>", "&lt;b&gt;")}</bdi>`,
+    );
+    expect(words(<Words id="w" text={"a\u202eb"} />)).toBe("a⟨RLO⟩b");
+  });
+
+  test.each([
+    ["see https://a.org/b, or", ["see ", { url: "https://a.org/b" }, ", or"]],
+    ["(http://a.org/x)", ["(", { url: "http://a.org/x" }, ")"]],
+    ["https://a.org/x_(y)", [{ url: "https://a.org/x_(y)" }]],
+    ["javascript:alert(1) https:// x", ["javascript:alert(1) https:// x"]],
+  ])("%s", (text, parts) => {
+    expect(linksIn(text)).toEqual(parts);
   });
 });
 

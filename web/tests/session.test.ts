@@ -62,7 +62,13 @@ function inPython(state: SessionState) {
 
 /** Without what the daemon learns elsewhere than from events. */
 function touched(state: Record<string, unknown>) {
-  const { native_session_id: _, confirmed: __, open_since: ___, ...rest } = state;
+  const {
+    native_session_id: _,
+    confirmed: __,
+    tentative_id: ____,
+    open_since: ___,
+    ...rest
+  } = state;
   return rest;
 }
 

@@ -135,6 +135,7 @@ export class DragomanClient {
   installAgent(agent: string, options: api.InstallAgent = {}): Promise<void> {
     return this.http.none("POST", `/v1/agents/${encodeURIComponent(agent)}/install`, {
       json: options,
+      timeoutMs: 0,
     });
   }
 
@@ -160,7 +161,7 @@ export class DragomanClient {
   /** Create a session under an id of yours, or, with null, under one that the daemon chooses. */
   createSession(sessionId: string | null, request: api.CreateSession): Promise<api.Created> {
     const path = sessionId === null ? "/v1/sessions" : session(sessionId);
-    return this.http.json("POST", path, { json: request });
+    return this.http.json("POST", path, { json: request, timeoutMs: 0 });
   }
 
   /** One session, as it is listed. */
@@ -216,6 +217,7 @@ export class DragomanClient {
     const response = await this.http.send("POST", session(sessionId, "messages", "stream"), {
       ...sending(message, options),
       query: { delivery: options.delivery, include_raw: options.includeRaw },
+      timeoutMs: 0,
     });
     for await (const frame of frames(response)) {
       if (frame.data !== null) yield JSON.parse(frame.data) as api.Event;
@@ -264,6 +266,7 @@ export class DragomanClient {
           // Said as a position that was reached, the daemon answers 204 where nothing will follow.
           headers: offset ? { "Last-Event-ID": `${offset}` } : {},
           signal,
+          timeoutMs: 0,
         });
       },
       isEnd,
@@ -287,6 +290,7 @@ export class DragomanClient {
             include_raw: options.includeRaw,
           },
           signal,
+          timeoutMs: 0,
         }),
       () => false,
       options,

@@ -19,6 +19,18 @@ export class DragomanError extends Error {
   }
 }
 
+/** No answer came in time. Whether the daemon got the request is not known. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+
+  constructor(
+    readonly method: string,
+    readonly timeoutMs: number,
+  ) {
+    super(`no answer came within ${timeoutMs / 1000} s`);
+  }
+}
+
 /** Make an error of an answer, also where something in between answered and not the daemon. */
 export async function errorOf(response: Response): Promise<DragomanError> {
   const text = await response.text();

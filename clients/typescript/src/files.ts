@@ -29,7 +29,11 @@ export class Files {
 
   /** Write a file, and the folders above it. */
   write(path: string, content: BodyInit, where: Where = {}): Promise<api.FsWritten> {
-    return this.http.json("PUT", "/v1/fs/file", { ...at(where, { path }), body: content });
+    return this.http.json("PUT", "/v1/fs/file", {
+      ...at(where, { path }),
+      body: content,
+      timeoutMs: 0,
+    });
   }
 
   /** Remove a file or a folder; one that is not empty only if `recursive`. */
@@ -56,6 +60,7 @@ export class Files {
     return this.http.json("POST", "/v1/fs/upload-batch", {
       ...at(where, { path }),
       body: archive,
+      timeoutMs: 0,
       headers: { "Content-Type": "application/x-tar" },
     });
   }

@@ -16,12 +16,13 @@ export interface FollowOptions {
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
-const SILENCE_MS = 35_000;
+// The daemon says something every 10 seconds, or nothing.
+const SILENCE_MS = 25_000;
 
 /**
  * Follow a stream through cuts and restarts: each frame once. `open` connects after the last id
  * that was seen; it may answer 204, which means that nothing more will come. `last` is asked
- * whether a frame is the end.
+ * whether a frame is the end. Where a browser comes or goes offline, it tries again at once.
  */
 export async function* follow(
   open: (after: string | null, signal: AbortSignal) => Promise<Response>,
@@ -51,8 +52,8 @@ export async function* follow(
       watch.stop();
     }
     tell("waiting");
-    await pause(wait, options.signal);
-    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+    const isNudged = watch.nudged || (await pause(wait, options.signal)) === "nudged";
+    wait = isNudged ? FIRST_WAIT_MS : Math.min(wait * 2, LONGEST_WAIT_MS);
   }
 }
 
@@ -62,10 +63,16 @@ export function passes(error: unknown): boolean {
   return error.status === 429 || error.status === 408 || error.status >= 500;
 }
 
-/** Ends a request in which nothing is heard for too long. */
+/** Ends a request in which nothing is heard for too long, or whose network came or went. */
 class Watch {
+  /** Whether the network ended it. */
+  nudged = false;
   readonly #controller = new AbortController();
   readonly #abort = () => this.#controller.abort();
+  readonly #ignore = onNetwork(() => {
+    this.nudged = true;
+    this.#abort();
+  });
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -87,19 +94,39 @@ class Watch {
 
   stop(): void {
     clearTimeout(this.#timer);
+    this.#ignore();
     this.outer?.removeEventListener("abort", this.#abort);
     this.#abort();
   }
 }
 
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
+/** Wait; shorter where the signal comes, or the network does. */
+function pause(ms: number, signal?: AbortSignal): Promise<"over" | "nudged"> {
   return new Promise((resolve) => {
-    const done = () => {
+    const done = (how: "over" | "nudged") => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
+      signal?.removeEventListener("abort", over);
+      ignore();
+      resolve(how);
     };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
+    const over = () => done("over");
+    const timer = setTimeout(over, ms);
+    const ignore = onNetwork(() => done("nudged"));
+    signal?.addEventListener("abort", over);
   });
+}
+
+/**
+ * Hear when a browser comes or goes offline; gives the way to stop. Neither says whether the daemon
+ * can be reached, which may be on the same machine: only trying does.
+ */
+function onNetwork(act: () => void): () => void {
+  // Elsewhere nobody tells.
+  const browser = globalThis as Partial<EventTarget>;
+  browser.addEventListener?.("online", act);
+  browser.addEventListener?.("offline", act);
+  return () => {
+    browser.removeEventListener?.("online", act);
+    browser.removeEventListener?.("offline", act);
+  };
 }

@@ -1,4 +1,4 @@
-import { errorOf } from "./errors.js";
+import { errorOf, NoAnswer } from "./errors.js";
 
 /** A call that was made, for whoever wants to show it. */
 export interface Call {
@@ -26,6 +26,11 @@ export interface ClientOptions {
   headers?: Record<string, string>;
   /** Told of each call when its answer begins. */
   onCall?: (call: Call) => void;
+  /**
+   * An answer must begin within so long, or `NoAnswer` is thrown; where it is not said, any time.
+   * Not for what takes long: streams, uploads, installs, and new sessions, which may install.
+   */
+  timeoutMs?: number;
 }
 
 /** What goes with one request. */
@@ -35,6 +40,8 @@ export interface RequestOptions {
   body?: BodyInit;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** In place of the client's own; 0: any time. */
+  timeoutMs?: number;
 }
 
 /** Where a daemon listens that was not told otherwise. */
@@ -67,10 +74,8 @@ export class Http {
     if (json !== undefined) headers.set("Content-Type", "application/json");
     const url = this.url(path, options.query);
     const told = this.#told(method, url, json ?? null);
-    // Called as a plain function: a browser's fetch wants no `this`.
-    const call = this.#options.fetch ?? fetch;
-    const init = { method, headers, body: json ?? options.body, signal: options.signal };
-    const response = await call(url, init).catch((error: unknown) => {
+    const init = { method, headers, body: json ?? options.body };
+    const response = await this.#answer(url, init, options).catch((error: unknown) => {
       told(null);
       throw error;
     });
@@ -89,6 +94,24 @@ export class Http {
   async none(method: string, path: string, options?: RequestOptions): Promise<void> {
     const response = await this.send(method, path, options);
     await response.body?.cancel();
+  }
+
+  async #answer(url: string, init: RequestInit, options: RequestOptions): Promise<Response> {
+    // Called as a plain function: a browser's fetch wants no `this`.
+    const call = this.#options.fetch ?? fetch;
+    const { signal, timeoutMs = this.#options.timeoutMs ?? 0 } = options;
+    if (timeoutMs === 0) return call(url, { ...init, signal });
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), timeoutMs);
+    const either = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+    try {
+      return await call(url, { ...init, signal: either });
+    } catch (error) {
+      if (late.signal.aborted) throw new NoAnswer(init.method ?? "GET", timeoutMs);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #told(method: string, url: string, body: string | null): (status: number | null) => void {

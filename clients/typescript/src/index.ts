@@ -1,7 +1,7 @@
 /** Talk to a Dragoman daemon. `DragomanClient` is where to begin. */
 
 export * from "./client.js";
-export { DragomanError } from "./errors.js";
+export { DragomanError, NoAnswer } from "./errors.js";
 export { Files, type Where } from "./files.js";
 export { type Connection, type FollowOptions, passes } from "./follow.js";
 export { type Call, type ClientOptions, DEFAULT_URL, Http, type RequestOptions } from "./http.js";

@@ -6,6 +6,7 @@ import {
   type Event,
   type EventOf,
   type EventType,
+  NoAnswer,
 } from "../src/index.js";
 import { Daemon } from "./daemon.js";
 
@@ -52,6 +53,36 @@ describe("the daemon", () => {
     expect((await client.listTokens()).tokens.map((each) => each.name)).toContain("reader");
     await client.revokeToken("reader");
     await expect(reader.listSessions()).rejects.toMatchObject({ status: 401 });
+  });
+});
+
+describe("a daemon that does not answer", () => {
+  /** Gives up only when it is told to, as a dead connection does. */
+  const silent: typeof fetch = (_, init) =>
+    new Promise((_, reject) => {
+      if (init?.signal?.aborted) reject(init.signal.reason);
+      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+    });
+  const patient = new DragomanClient({ fetch: silent, timeoutMs: 30 });
+
+  test("is given up after a while", async () => {
+    await expect(patient.replyPermission("s", "p", "once")).rejects.toEqual(
+      new NoAnswer("POST", 30),
+    );
+    await expect(patient.postMessage("s", "x")).rejects.toBeInstanceOf(NoAnswer);
+    const signal = AbortSignal.abort(new Error("left"));
+    await expect(patient.getEvents("s", { signal })).rejects.toThrow("left");
+  });
+
+  test("may take its time for what takes long", async () => {
+    const long = [
+      patient.installAgent("codex"),
+      patient.createSession(null, { agent: "codex" }),
+      patient.files.write("a", "b"),
+      patient.streamTurn("s", "x").next(),
+    ];
+    const late = new Promise((resolve) => setTimeout(() => resolve("still waiting"), 100));
+    expect(await Promise.race([...long, late])).toBe("still waiting");
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type Connection, DragomanClient, DragomanError, type Event } from "../src/index.js";
 import { Daemon } from "./daemon.js";
 import { CuttingProxy } from "./proxy.js";
@@ -89,6 +89,36 @@ test("a connection in which nothing is heard is given up", async () => {
   expect(seen.length).toBeGreaterThan(0);
   expect(told).toEqual(["connecting", "open", "waiting"]);
 });
+
+test("a browser that comes or goes offline makes it try again at once", async () => {
+  const browser = new EventTarget();
+  vi.stubGlobal("addEventListener", browser.addEventListener.bind(browser));
+  vi.stubGlobal("removeEventListener", browser.removeEventListener.bind(browser));
+  const stop = new AbortController();
+  const told: Connection[] = [];
+  let isThere = true;
+  let attempts = 0;
+  const send: typeof fetch = (input, init) => {
+    attempts += 1;
+    return isThere ? fetch(input, init) : Promise.reject(new TypeError("offline"));
+  };
+  const onConnection = (connection: Connection) => void told.push(connection);
+  const lone = new DragomanClient({ baseUrl: proxy.url, token: daemon.token, fetch: send });
+  const feed = all(lone.streamAll({ signal: stop.signal, onConnection }));
+  await vi.waitFor(() => expect(told).toEqual(["connecting", "open"]));
+
+  isThere = false;
+  browser.dispatchEvent(new Event("offline"));
+  // Pauses of 0.25, 0.5 and 1 second; the next would be 2 seconds.
+  await vi.waitFor(() => expect(attempts).toBe(5), 5_000);
+  expect(told.slice(2, 5)).toEqual(["waiting", "connecting", "waiting"]);
+  isThere = true;
+  browser.dispatchEvent(new Event("online"));
+  await vi.waitFor(() => expect(told.at(-1)).toBe("open"), 1_000);
+  stop.abort();
+  await feed;
+  vi.unstubAllGlobals();
+}, 30_000);
 
 test("a signal ends it, quietly", async () => {
   const id = await spoken("echo x");

@@ -1,3 +1,4 @@
+import { DragomanError } from "dragoman-client";
 import { type FormEvent, useState } from "react";
 import { reason } from "../ui/notices";
 import { signIn } from "./api";
@@ -12,7 +13,7 @@ export function Login(props: { wasInside: boolean; onIn: () => void }) {
       await signIn(token.trim());
       props.onIn();
     } catch (error) {
-      setProblem(reason(error));
+      setProblem(refusal(error));
     }
   };
   return (
@@ -50,4 +51,10 @@ export function Login(props: { wasInside: boolean; onIn: () => void }) {
       </form>
     </main>
   );
+}
+
+/** The daemon's own words about a wrong token are for programs. */
+function refusal(error: unknown): string {
+  if (!(error instanceof DragomanError) || error.status !== 401) return reason(error);
+  return "The daemon does not know this token. It may be another daemon's, or revoked, or expired.";
 }

@@ -7,6 +7,8 @@ import { Sessions } from "../state/sessions";
 import { Store } from "../state/store";
 
 const MOST_CALLS = 300;
+/** Longer than the daemon takes for anything that does not take its time. */
+const TIMEOUT_MS = 30_000;
 
 /** What the page called, the newest last. */
 export const calls = new Store<readonly Call[]>([]);
@@ -19,6 +21,7 @@ export const clientWith = (send?: typeof fetch) =>
   new DragomanClient({
     baseUrl,
     fetch: send,
+    timeoutMs: TIMEOUT_MS,
     onCall: (call) => calls.update((before) => [...before, call].slice(-MOST_CALLS)),
   });
 
@@ -34,6 +37,10 @@ export const sessions = new Sessions(client, company);
 
 /** Sign in with a token: it is swapped for a cookie at once, and kept nowhere. */
 export async function signIn(token: string): Promise<void> {
-  const { ticket } = await new DragomanClient({ baseUrl, token }).createTicket();
+  const { ticket } = await new DragomanClient({
+    baseUrl,
+    token,
+    timeoutMs: TIMEOUT_MS,
+  }).createTicket();
   await client.login(ticket);
 }

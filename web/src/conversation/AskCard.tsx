@@ -1,5 +1,6 @@
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { Plain } from "../parts/Plain";
+import { isLost, useLeaving } from "../ui/focus";
 import { clock } from "../ui/words";
 import type { Outcome } from "./asks";
 import "./AskCard.css";
@@ -10,8 +11,13 @@ export function AskCard(props: {
   element: RefObject<HTMLDivElement | null>;
   isCurrent: boolean;
   problem: string | null;
+  /** Told, when it is over, whether the focus was in it. */
+  hadFocus: RefObject<boolean>;
   children: ReactNode;
 }) {
+  useLeaving(props.element, (hadFocus) => {
+    props.hadFocus.current = hadFocus;
+  });
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields, and these are inside.
     <div
@@ -50,8 +56,9 @@ export function SettledCard(props: {
   at: string | null;
   about: string;
   problem: string | null;
-  /** It was answered here, by somebody whose focus would be lost with the buttons. */
+  /** It was answered here, or somebody was at it: their focus would be lost with the buttons. */
   isMine: boolean;
+  hadFocus: RefObject<boolean>;
   /** What was asked, in full. */
   asked: ReactNode;
   /** What was answered. */
@@ -59,10 +66,10 @@ export function SettledCard(props: {
 }) {
   const { word, mood, by, why } = props.outcome;
   const element = useRef<HTMLDivElement>(null);
-  const wasMine = useRef(props.isMine);
+  const { isMine, hadFocus } = props;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it comes.
   useEffect(() => {
-    const isLost = document.activeElement === null || document.activeElement === document.body;
-    if (wasMine.current && isLost) element.current?.focus({ preventScroll: true });
+    if ((isMine || hadFocus.current) && isLost()) element.current?.focus({ preventScroll: true });
   }, []);
   return (
     // biome-ignore lint/a11y/useSemanticElements: there are no fields in it any more.

@@ -1,6 +1,8 @@
 import { Plain } from "../parts/Plain";
+import { focusBeside } from "../ui/focus";
 import { bytes } from "../ui/words";
 import type { Attached, Draft } from "./draft";
+import { focusField } from "./speaking";
 import "./Attachments.css";
 
 /** The files that will go with the message. */
@@ -34,7 +36,10 @@ export function Attachments(props: { draft: Draft; files: readonly Attached[] })
             type="button"
             className="button quiet small"
             aria-label={`Remove ${file.name}`}
-            onClick={() => props.draft.detach(file.id)}
+            onClick={(event) => {
+              if (!focusBeside(event.currentTarget.closest("li"))) focusField();
+              props.draft.detach(file.id);
+            }}
           >
             ✕
           </button>

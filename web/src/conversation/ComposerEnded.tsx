@@ -2,11 +2,11 @@ import type { SessionInfo } from "dragoman-client";
 import { useState } from "react";
 import { client } from "../app/api";
 import { useMay } from "../app/rights";
-import { go, toSession } from "../app/route";
 import { complain, say } from "../ui/notices";
 import { useCapabilities } from "./capabilities";
 import { continuationOf } from "./continuing";
 import { draftOf } from "./drafts";
+import { goAndSpeak } from "./speaking";
 
 /** Says that the session takes nothing more, and offers what can be done about it. */
 export function ComposerEnded({ session }: { session: SessionInfo }) {
@@ -58,5 +58,5 @@ async function continueIn(session: SessionInfo): Promise<void> {
   draftOf(sessionId).type(unsent.value.get().text);
   unsent.type("");
   if (left.length > 0) say(`Without these MCP servers, which had secrets: ${left.join(", ")}.`);
-  go(toSession(sessionId));
+  await goAndSpeak(sessionId);
 }

@@ -1,5 +1,13 @@
 import type { Delivery } from "dragoman-client";
-import { type ClipboardEvent, memo, useCallback, useMemo, useRef, useState } from "react";
+import {
+  type ClipboardEvent,
+  memo,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { client } from "../app/api";
 import { type Shortcut, useShortcuts } from "../app/keys";
 import { type Store, useStore } from "../state/store";
@@ -11,6 +19,7 @@ import { ComposerField } from "./ComposerField";
 import { useCapabilities } from "./capabilities";
 import { obstacle } from "./draft";
 import { draftOf } from "./drafts";
+import { comesToSpeak } from "./speaking";
 import { isTouch } from "./touch";
 import { useDrop } from "./useDrop";
 
@@ -42,6 +51,9 @@ export const ComposerForm = memo(function ComposerForm(props: {
     event.preventDefault();
     draft.attach([...files]);
   };
+  useEffect(() => {
+    if (comesToSpeak(sessionId)) field.current?.focus();
+  }, [sessionId]);
   useKeys(field, isRunning, interrupt);
   return (
     <div className="composer-box" data-dropping={isDropping || undefined}>

@@ -48,17 +48,18 @@ export function Conversation(props: { transcript: Transcript; sequence: number |
   useEffect(() => {
     if (isHeld) list.cancelScroll();
   }, [list, isHeld]);
-  const marked = useMark(transcript, list, rows, sequence);
+  const { key: marked, isThere, leave } = useMark(transcript, list, rows, sequence);
   useStart(transcript, list, rows, window, sequence);
   useSpot(transcript, list, scroller, isAtEnd && window.atEnd);
-  useEdges(transcript, list, rows.length, window);
+  useEdges(transcript, list, rows.length, window, isThere);
   const away = useAway(rows, isAtEnd && window.atEnd);
   const recent = useRecent(view, isAtEnd && window.atEnd);
   const toEnd = useCallback(async () => {
+    leave();
     await transcript.toEnd().catch(tell);
     follow();
     requestAnimationFrame(() => list.scrollToEnd());
-  }, [transcript, list, follow]);
+  }, [transcript, list, follow, leave]);
   useEffect(() => transcript.wantsEnd.watch(() => void toEnd()), [transcript, toEnd]);
   useShortcuts(
     useMemo(() => [{ key: "e", does: "To the end of the conversation", act: toEnd }], [toEnd]),

@@ -5,6 +5,7 @@ import { Part, Structured } from "../parts/Part";
 import { Plain } from "../parts/Plain";
 import { Status } from "../parts/Status";
 import { stepsOf } from "../parts/steps";
+import { Words } from "../parts/Words";
 import { partOf } from "./entryFacts";
 
 /** A message, a status, or something that is neither. */
@@ -45,6 +46,7 @@ function Message({ item }: { item: Item }) {
 function MessagePart(props: { id: string; part: ContentPart; growing: boolean; mine: boolean }) {
   const { id, part, growing, mine } = props;
   if (mine && part.type === "file_ref") return <Attachment path={part.path} />;
+  if (mine && part.type === "text") return <Words id={id} text={part.text} />;
   return <Part id={id} part={part} growing={growing} />;
 }
 

@@ -85,7 +85,7 @@ function Updated({ event }: { event: NoteOf<"session.updated"> }) {
   const names = Object.keys(NAMES) as (keyof typeof NAMES)[];
   const changes = names
     .filter((name) => event.data[name] !== undefined)
-    .map((name) => `${NAMES[name]}: ${event.data[name]}`);
+    .map((name) => `${NAMES[name]}: ${event.data[name] || "none"}`);
   return (
     <p className="entry-note-line">
       <Plain text={changes.join(" · ")} />

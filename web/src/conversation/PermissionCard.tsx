@@ -1,10 +1,11 @@
 import type { PermissionReply, PermissionRequested, PermissionResolved } from "dragoman-client";
+import { useEffect, useRef } from "react";
 import { client } from "../app/api";
 import { useMay } from "../app/rights";
 import type { PermissionEntry } from "../state/fold";
 import { AskCard, AskHead, SettledCard } from "./AskCard";
 import { useAskKeys } from "./askKeys";
-import { outcomeOf, summaryOf, wantedBy } from "./asks";
+import { endOf, summaryOf, wantedBy } from "./asks";
 import { PermissionReplies } from "./PermissionReplies";
 import { PermissionWhat } from "./PermissionWhat";
 import { useAnswer } from "./useAnswer";
@@ -33,10 +34,14 @@ export function PermissionAsk(props: {
   resolvedAt: string | null;
   /** It waits no more, also where nothing is known of how it ended. */
   isOver?: boolean;
+  /** It is over, and what was being written to the agent is shown in it. */
+  onUnsent?: () => void;
 }) {
-  const { sessionId, asked, resolved } = props;
-  const { given, problem, answer } = useAnswer(sessionId);
-  const isOpen = resolved === null && !props.isOver;
+  const { sessionId, asked, resolved, onUnsent } = props;
+  const { given, counts, problem, answer } = useAnswer(sessionId);
+  const hadFocus = useRef(false);
+  const isOnItsWay = given !== null && !counts;
+  const isOpen = resolved === null && (!props.isOver || isOnItsWay);
   const mayAnswer = useMay("approve");
   const reply = (what: PermissionReply, message?: string) =>
     answer(what, () =>
@@ -46,30 +51,47 @@ export function PermissionAsk(props: {
     { id: asked.permission_id, kind: "permission", isOpen: isOpen && mayAnswer && given === null },
     (key) => reply(key === "y" ? "once" : key === "a" ? "always" : "reject"),
   );
+  const { unsent, late } = useUnsent(!isOpen && given === null, onUnsent);
   const wanted = wantedBy(asked);
   const label = `Permission: ${asked.action}`;
   if (!isOpen) {
     return (
       <SettledCard
         label={label}
-        outcome={resolved ? outcomeOf(resolved) : UNKNOWN}
+        outcome={endOf(resolved, given)}
         at={props.resolvedAt}
         about={[asked.action, summaryOf(wanted)].filter(Boolean).join(": ")}
-        problem={problem}
+        problem={[problem, late].filter(Boolean).join(" ") || null}
         isMine={given !== null}
+        hadFocus={hadFocus}
         asked={<PermissionWhat id={asked.permission_id} wanted={wanted} />}
       />
     );
   }
   return (
-    <AskCard label={label} element={element} isCurrent={isCurrent} problem={problem}>
+    <AskCard
+      label={label}
+      element={element}
+      isCurrent={isCurrent}
+      problem={problem}
+      hadFocus={hadFocus}
+    >
       <AskHead kind="Wants to use" name={asked.action}>
         {wanted.bySubagent && <span className="chip">subagent</span>}
       </AskHead>
       <PermissionWhat id={asked.permission_id} wanted={wanted} />
-      <PermissionReplies rule={wanted.rule} given={given} reply={reply} />
+      <PermissionReplies rule={wanted.rule} given={given} reply={reply} unsent={unsent} />
     </AskCard>
   );
 }
 
-const UNKNOWN = { word: "Over", mood: "", by: null, why: "It waits no more." } as const;
+/** Words to the agent that are being written; when they come too late, a sentence that keeps them. */
+function useUnsent(isTooLate: boolean, onUnsent?: () => void) {
+  const unsent = useRef("");
+  const words = isTooLate ? unsent.current.trim() : "";
+  const isLost = words !== "";
+  useEffect(() => {
+    if (isLost) onUnsent?.();
+  }, [isLost, onUnsent]);
+  return { unsent, late: isLost ? `This was over before your message was sent: ${words}` : null };
+}

@@ -1,12 +1,22 @@
-import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type RefObject,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
 
 /** What the agent is told with a rejection. */
 export function PermissionMessage(props: {
   disabled: boolean;
+  /** Outlives this field, for the request may be over before it is sent. */
+  message: RefObject<string>;
   onSend: (message: string) => void;
   onClose: () => void;
 }) {
-  const [message, setMessage] = useState("");
+  const [message, setMessage] = useState(props.message.current);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   useEffect(() => field.current?.focus(), []);
@@ -31,7 +41,10 @@ export function PermissionMessage(props: {
         value={message}
         placeholder="For example: use git mv instead"
         disabled={props.disabled}
-        onChange={(event) => setMessage(event.target.value)}
+        onChange={(event) => {
+          props.message.current = event.target.value;
+          setMessage(event.target.value);
+        }}
         onKeyDown={onKeyDown}
       />
       <div className="row wrap">

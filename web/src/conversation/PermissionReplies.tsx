@@ -1,5 +1,5 @@
 import type { PermissionReply } from "dragoman-client";
-import { useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import { useMay } from "../app/rights";
 import { Plain } from "../parts/Plain";
 import { Key, MayNotAnswer } from "./AskCard";
@@ -11,15 +11,24 @@ export function PermissionReplies(props: {
   rule: string;
   given: string | null;
   reply: (what: PermissionReply, message?: string) => void;
+  /** What is being written to the agent. */
+  unsent: RefObject<string>;
 }) {
   const [isTelling, setTelling] = useState(false);
   const { given, reply } = props;
   const off = given !== null;
+  const tell = useRef<HTMLButtonElement>(null);
+  const wasTelling = useRef(false);
+  useEffect(() => {
+    if (wasTelling.current && !isTelling) tell.current?.focus();
+    wasTelling.current = isTelling;
+  }, [isTelling]);
   if (!useMay("approve")) return <MayNotAnswer />;
   if (isTelling) {
     return (
       <PermissionMessage
         disabled={off}
+        message={props.unsent}
         onSend={(message) => reply("reject", message)}
         onClose={() => setTelling(false)}
       />
@@ -56,6 +65,7 @@ export function PermissionReplies(props: {
           Reject <Key name="n" />
         </button>
         <button
+          ref={tell}
           type="button"
           className="button quiet"
           disabled={off}

@@ -1,9 +1,9 @@
 import type { Question, QuestionRequested, QuestionResolved } from "dragoman-client";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { Plain } from "../parts/Plain";
 import type { QuestionEntry } from "../state/fold";
 import { SettledCard } from "./AskCard";
-import { outcomeOf, questionsOf } from "./asks";
+import { endOf, questionsOf } from "./asks";
 import { Prompt } from "./QuestionFields";
 import { forgetChoices, QuestionForm } from "./QuestionForm";
 import { useAnswer } from "./useAnswer";
@@ -37,7 +37,10 @@ export function QuestionAsk(props: {
   const answering = useAnswer(props.sessionId);
   const questions = questionsOf(asked);
   const label = `Question: ${questions[0]?.header ?? asked.prompt}`;
-  const isOpen = resolved === null && !props.isOver;
+  const { given, counts } = answering;
+  const hadFocus = useRef(false);
+  const isOnItsWay = given !== null && !counts;
+  const isOpen = resolved === null && (!props.isOver || isOnItsWay);
   useEffect(() => {
     if (!isOpen) forgetChoices(asked.question_id);
   }, [isOpen, asked.question_id]);
@@ -49,17 +52,19 @@ export function QuestionAsk(props: {
         asked={asked}
         questions={questions}
         answering={answering}
+        hadFocus={hadFocus}
       />
     );
   }
   return (
     <SettledCard
       label={label}
-      outcome={resolved ? outcomeOf(resolved) : UNKNOWN}
+      outcome={endOf(resolved, given)}
       at={props.resolvedAt}
       about={questions.map(nameOf).join(", ")}
       problem={answering.problem}
-      isMine={answering.given !== null}
+      isMine={given !== null}
+      hadFocus={hadFocus}
       asked={questions.map((question) => (
         <Prompt
           key={question.prompt}
@@ -74,8 +79,6 @@ export function QuestionAsk(props: {
     </SettledCard>
   );
 }
-
-const UNKNOWN = { word: "Over", mood: "", by: null, why: "It waits no more." } as const;
 
 const nameOf = (question: Question) => question.header ?? question.prompt;
 

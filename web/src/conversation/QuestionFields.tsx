@@ -1,9 +1,9 @@
 import type { Question } from "dragoman-client";
-import { useId } from "react";
+import { useId, useRef } from "react";
 import { Markdown } from "../parts/Markdown";
 import { Plain } from "../parts/Plain";
 import { Key } from "./AskCard";
-import { type Choice, picking, saying, takesOther } from "./choices";
+import { type Choice, isPicked, picking, saying, takesOther } from "./choices";
 
 /** One question, and what can be answered to it. */
 export function QuestionFields(props: {
@@ -40,7 +40,7 @@ export function QuestionFields(props: {
             type={question.multi_select ? "checkbox" : "radio"}
             name={name}
             data-number={props.first + at}
-            checked={choice.picked.includes(label)}
+            checked={isPicked(question, choice, label)}
             onChange={() => onChange(picking(question, choice, label))}
           />
           <span className="grow">
@@ -68,16 +68,18 @@ function Other(props: {
   onChange: (choice: Choice) => void;
 }) {
   const { question, choice, onChange } = props;
+  const words = useRef<HTMLInputElement>(null);
   const label = props.isAlone ? "Your answer" : "Other answer";
   const field = (
     <input
+      ref={words}
       className="input"
       type={question.secret ? "password" : "text"}
       autoComplete="off"
       aria-label={label}
       placeholder={props.isAlone ? "" : "Something else"}
       value={choice.other}
-      onChange={(event) => onChange(saying(question, choice, event.target.value))}
+      onChange={(event) => onChange(saying(choice, event.target.value))}
     />
   );
   const note = question.secret && (
@@ -99,13 +101,11 @@ function Other(props: {
           name={props.name}
           aria-label="Other"
           checked={choice.usesOther}
-          onChange={(event) =>
-            onChange(
-              question.multi_select
-                ? { ...choice, usesOther: event.target.checked }
-                : saying(question, choice, choice.other),
-            )
-          }
+          onChange={(event) => {
+            // Nothing is not an answer: first the words.
+            if (choice.other.trim() === "") words.current?.focus();
+            else onChange({ ...choice, usesOther: event.target.checked });
+          }}
         />
         {field}
       </div>

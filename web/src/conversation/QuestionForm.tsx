@@ -1,5 +1,5 @@
 import type { Question, QuestionRequested } from "dragoman-client";
-import { type FormEvent, type KeyboardEvent, useEffect, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type RefObject, useEffect, useState } from "react";
 import { client } from "../app/api";
 import { useMay } from "../app/rights";
 import { Plain } from "../parts/Plain";
@@ -52,6 +52,7 @@ export function QuestionForm(props: {
   asked: QuestionRequested;
   questions: readonly Question[];
   answering: Answering;
+  hadFocus: RefObject<boolean>;
 }) {
   const { sessionId, asked, questions } = props;
   const { given, problem, answer } = props.answering;
@@ -66,10 +67,16 @@ export function QuestionForm(props: {
   const answers = answersOf(questions, choices);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    answer("reply", () => client.replyQuestion(sessionId, id, { answers: [...answers] }));
+    answer("answer", () => client.replyQuestion(sessionId, id, { answers: [...answers] }));
   };
   return (
-    <AskCard label={props.label} element={element} isCurrent={isCurrent} problem={problem}>
+    <AskCard
+      label={props.label}
+      element={element}
+      isCurrent={isCurrent}
+      problem={problem}
+      hadFocus={props.hadFocus}
+    >
       <AskHead kind="The agent asks" />
       <form className="question-form" onSubmit={submit} onKeyDown={onDigit(press)}>
         {questions.map((question, at) => (

@@ -3,7 +3,9 @@ import { memo, useEffect, useState } from "react";
 import { client, sessions } from "../app/api";
 import { useMay } from "../app/rights";
 import { Plain } from "../parts/Plain";
+import { focusBeside } from "../ui/focus";
 import { complain, say } from "../ui/notices";
+import { focusField } from "./speaking";
 import "./Queue.css";
 
 /** Messages that wait for the turn to end; each can be taken back. */
@@ -64,7 +66,10 @@ function Waiting(props: { sessionId: string; messageId: string; message: string 
         className="button quiet small"
         disabled={isLeaving || !mayCancel}
         aria-label={`Cancel: ${props.message.slice(0, 60)}`}
-        onClick={() => void cancel()}
+        onClick={(event) => {
+          if (!focusBeside(event.currentTarget.closest("li"))) focusField();
+          void cancel();
+        }}
       >
         Cancel
       </button>

@@ -1,4 +1,4 @@
-/** The keys that answer: they act on the request that has the focus, else on the first one. */
+/** The keys that answer: they act on the request that has the focus, else on the first in sight. */
 
 import { type RefObject, useEffect, useRef } from "react";
 import { isBusy, type Shortcut, shortcuts } from "../app/keys";
@@ -17,8 +17,10 @@ interface Ask {
 const UNSEEN_MS = 800;
 
 const open = new Set<Ask>();
-/** Those that took the focus when they came: they do so once. */
+/** Those that came before one took the focus: only what comes later may take it again. */
 const greeted = new Set<string>();
+/** The one that took it, as long as nobody put it elsewhere. */
+let greeting: HTMLElement | null = null;
 /** Of each kind, the one that the keys will be about when it has been so for long enough. */
 const next: Record<AskKind, { ask: Ask | null; timer?: ReturnType<typeof setTimeout> }> = {
   permission: { ask: null },
@@ -72,32 +74,20 @@ export function focusFirstAsk(): boolean {
 
 function enter(ask: Ask): () => void {
   open.add(ask);
-  if (!greeted.has(ask.id)) {
-    greeted.add(ask.id);
-    const isFirst = inOrder()[0] === ask;
-    if (isFirst && isFree(document.activeElement)) ask.element.focus({ preventScroll: true });
-  }
+  sight.observe(ask.element);
   look();
   return () => {
     open.delete(ask);
+    sight.unobserve(ask.element);
     look();
   };
 }
 
-/** Whether nobody types, or is busy elsewhere: a key must not answer what one has not seen. */
-function isFree(active: Element | null): boolean {
-  if (isBusy()) return false;
-  if (active === null || active === document.body) return true;
-  if (active.matches("input, textarea, select, [contenteditable]")) return false;
-  if ([...open].some(({ element }) => element.contains(active))) return false;
-  return document.getElementById("main")?.contains(active) ?? false;
-}
-
 function look(): void {
-  const asks = inOrder();
+  const asks = inOrder().filter(isSeen);
   for (const kind of ["permission", "question"] as const) {
     const those = asks.filter((ask) => ask.kind === kind);
-    aim(kind, those.find(hasFocus) ?? those[0] ?? null);
+    aim(kind, those.find(isChosen) ?? those[0] ?? null);
   }
 }
 
@@ -106,10 +96,49 @@ function aim(kind: AskKind, ask: Ask | null): void {
   clearTimeout(next[kind].timer);
   const turn = (to: Ask | null) => current.update((before) => ({ ...before, [kind]: to }));
   if (current.get()[kind] !== null) turn(null);
-  next[kind] = { ask, timer: setTimeout(() => turn(ask), UNSEEN_MS) };
+  const settle = () => {
+    turn(ask);
+    if (ask !== null) greet(ask);
+  };
+  next[kind] = { ask, timer: setTimeout(settle, UNSEEN_MS) };
 }
 
-const hasFocus = ({ element }: Ask) => element.contains(document.activeElement);
+/** Not before it is known to be the first: others may still be loaded, and stand above it. */
+function greet(ask: Ask): void {
+  if (greeted.has(ask.id) || inOrder().find(isSeen) !== ask) return;
+  for (const { id } of open) greeted.add(id);
+  if (!isFree(document.activeElement)) return;
+  greeting = ask.element;
+  ask.element.focus({ preventScroll: true });
+}
+
+/** Whether nobody types, or is busy elsewhere: a key must not answer what one has not seen. */
+function isFree(active: Element | null): boolean {
+  if (isBusy()) return false;
+  if (active === null || active === document.body || active === greeting) return true;
+  if (active.matches("input, textarea, select, [contenteditable]")) return false;
+  // One reads why an answer did not count.
+  if (active.matches(".ask-settled:has(.ask-problem)")) return false;
+  if ([...open].some(({ element }) => element.contains(active))) return false;
+  return document.getElementById("main")?.contains(active) ?? false;
+}
+
+const isChosen = ({ element }: Ask) =>
+  element !== greeting && element.contains(document.activeElement);
+
+/** Whether one sees what it is about, and what a key would press. */
+function isSeen({ element }: Ask): boolean {
+  const head = element.querySelector(".ask-kind");
+  const target = element.querySelector("[aria-keyshortcuts], [data-number]");
+  const isTall = element.clientHeight > window.innerHeight / 2;
+  return isOnTop(target, element) && (isTall || isOnTop(head, element));
+}
+
+function isOnTop(part: Element | null, card: HTMLElement): boolean {
+  if (part === null) return false;
+  const { left, top, width, height } = part.getBoundingClientRect();
+  return card.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}
 
 function inOrder(): readonly Ask[] {
   return [...open].sort((one, other) => {
@@ -133,4 +162,23 @@ window.addEventListener(
   },
   true,
 );
-document.addEventListener("focusin", look);
+document.addEventListener("focusin", ({ target }) => {
+  if (target !== greeting) greeting = null;
+  look();
+});
+
+/** What is in sight changes by scrolling, and when something above grows. */
+const sight = new IntersectionObserver(look, { threshold: [0, 0.25, 0.5, 0.75, 1] });
+let isPlanned = false;
+window.addEventListener(
+  "scroll",
+  () => {
+    if (open.size === 0 || isPlanned) return;
+    isPlanned = true;
+    requestAnimationFrame(() => {
+      isPlanned = false;
+      look();
+    });
+  },
+  { capture: true, passive: true },
+);

@@ -3,6 +3,7 @@
 import {
   type Approver,
   DragomanError,
+  NoAnswer,
   type PermissionRequested,
   type Question,
   type QuestionRequested,
@@ -108,6 +109,20 @@ export function outcomeOf({ status, approver, metadata }: Settled): Outcome {
   };
 }
 
+const SENT: Readonly<Record<string, string>> = {
+  once: "accept",
+  always: "accept_for_session",
+  reject: "reject",
+  answer: "answered",
+};
+
+/** How a request ended, as far as it is known: by its event, else by the answer from here that counts. */
+export function endOf(resolved: Settled | null, given: string | null): Outcome {
+  if (resolved !== null) return outcomeOf(resolved);
+  if (given !== null) return outcomeOf({ status: SENT[given] ?? given });
+  return { word: "Over", mood: "", by: null, why: "It waits no more." };
+}
+
 function byWhom({ token, rule }: Approver): string | null {
   if (!rule) return token ? `by the token ${token}` : null;
   const [kind, ...rest] = rule.split(":");
@@ -120,6 +135,7 @@ function byWhom({ token, rule }: Approver): string | null {
 
 /** Why an answer did not count: what was answered before, and by whom; else the daemon's words. */
 export function refusalOf(error: unknown): string {
+  if (error instanceof NoAnswer) return `${reason(error)} You can answer again.`;
   const winner = error instanceof DragomanError ? error.problem.details?.winner : undefined;
   if (typeof winner !== "object" || winner === null) return `Not answered: ${reason(error)}`;
   const won = winner as Facts;

@@ -27,10 +27,14 @@ export function picking(question: Question, choice: Choice, label: string): Choi
   return { ...choice, picked };
 }
 
-/** With words of the person's own, in place of an option or beside them. */
-export function saying(question: Question, choice: Choice, other: string): Choice {
-  const usesOther = other !== "" || !question.multi_select;
-  return { other, usesOther, picked: question.multi_select ? choice.picked : [] };
+/** With words of the person's own, in place of an option or beside them. Blanks are no words. */
+export function saying(choice: Choice, other: string): Choice {
+  return { ...choice, other, usesOther: other.trim() !== "" };
+}
+
+/** Whether an option is chosen; of one that words stand in place of, the words count. */
+export function isPicked(question: Question, choice: Choice, label: string): boolean {
+  return choice.picked.includes(label) && (question.multi_select === true || !choice.usesOther);
 }
 
 /** One list for each question, in the order of the options. */
@@ -39,10 +43,10 @@ export function answersOf(
   choices: readonly Choice[],
 ): readonly string[][] {
   return questions.map((question, at) => {
-    const { picked, other, usesOther } = choices[at] ?? NO_CHOICE;
+    const choice = choices[at] ?? NO_CHOICE;
     const labels = (question.options ?? []).map(({ label }) => label);
-    const own = usesOther && other.trim() !== "" ? [other] : [];
-    return [...labels.filter((label) => picked.includes(label)), ...own];
+    const own = choice.usesOther ? [choice.other] : [];
+    return [...labels.filter((label) => isPicked(question, choice, label)), ...own];
   });
 }
 

@@ -53,7 +53,7 @@ const UP = ["ArrowUp", "PageUp", "Home"];
 const DOWN = ["ArrowDown", "PageDown", "End"];
 
 /** Tell of every move that a person makes, by wheel, finger or key. Gives the way to stop. */
-function watchMoves(element: HTMLElement, moved: (isUp: boolean) => void): () => void {
+export function watchMoves(element: HTMLElement, moved: (isUp: boolean) => void): () => void {
   const end = new AbortController();
   const options = { passive: true, signal: end.signal };
   let finger = 0;

@@ -1,14 +1,25 @@
 /** Where one is in a conversation, and what follows from that. */
 
 import type { VirtualItem, Virtualizer } from "@tanstack/react-virtual";
-import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { useStore } from "../state/store";
 import type { Transcript, Window } from "../state/transcript";
 import { complain } from "../ui/notices";
 import { holderOf, rowOf } from "./conversationFind";
+import { watchMoves } from "./conversationFollow";
 
 /** So many lines before an edge more are asked for. */
 const NEAR_EDGE = 12;
+/** So long a line that was asked for is held in its place; then the list holds what one sees. */
+const HOLD_MS = 2_000;
 
 /** Tell of what failed, but not of what was stopped because one went elsewhere. */
 export function tell(error: unknown): void {
@@ -75,8 +86,14 @@ export function useStart(
   }, [transcript, list, rows, loading, sequence]);
 }
 
-/** Ask for more where one comes near to what is not here. */
-export function useEdges(transcript: Transcript, list: List, count: number, window: Window): void {
+/** Ask for more where one comes near to what is not here, once one is where one wants to be. */
+export function useEdges(
+  transcript: Transcript,
+  list: List,
+  count: number,
+  window: Window,
+  isThere: boolean,
+): void {
   const { first, atEnd, loading } = window;
   const range = list.range;
   const top = range?.startIndex ?? NEAR_EDGE;
@@ -85,14 +102,14 @@ export function useEdges(transcript: Transcript, list: List, count: number, wind
   useEffect(() => {
     const place = `${top}–${bottom} of ${count}`;
     // What failed is tried again when one scrolls on, not for ever.
-    if (loading !== null || count === 0 || failedAt.current === place) return;
+    if (!isThere || loading !== null || count === 0 || failedAt.current === place) return;
     const fail = (error: unknown) => {
       failedAt.current = place;
       tell(error);
     };
     if (top < NEAR_EDGE && first > 1) void transcript.earlier().catch(fail);
     else if (!atEnd && bottom > count - NEAR_EDGE) void transcript.later().catch(fail);
-  }, [transcript, loading, count, top, bottom, first, atEnd]);
+  }, [transcript, loading, count, top, bottom, first, atEnd, isThere]);
 }
 
 /** How many lines came since one left the end. */
@@ -104,34 +121,66 @@ export function useAway(rows: readonly string[], isAtEnd: boolean): number {
   return isAtEnd || at < 0 ? 0 : rows.length - 1 - at;
 }
 
-/** Bring the line of an event into sight, and give its key. */
+export interface Mark {
+  /** The key of the line that was asked for. */
+  key: string | null;
+  /** It is in sight, or there is none. */
+  isThere: boolean;
+  /** One wants to be elsewhere. */
+  leave: () => void;
+}
+
+/** Bring the line of an event into sight, and keep it there while lines come around it. */
 export function useMark(
   transcript: Transcript,
   list: List,
   rows: readonly string[],
   sequence: number | null,
-): string | null {
+): Mark {
   const { view, first, loading } = useStore(transcript.window);
   const isReady = loading !== "first";
-  const asked = useRef<number | null>(null);
-  const shown = useRef<number | null>(null);
-  useEffect(() => {
-    // Once: an event that does not exist will not come by asking again.
-    if (sequence === null || !isReady || asked.current === sequence) return;
-    asked.current = sequence;
-    void transcript.show(sequence).catch(tell);
-  }, [transcript, sequence, isReady]);
+  const isSought = useSought(transcript, sequence, isReady);
   const key = useMemo(
     () => (sequence === null || sequence < first || !isReady ? null : holderOf(view, sequence)),
     [view, first, sequence, isReady],
   );
+  const row = key === null ? -1 : rows.indexOf(rowOf(view, key));
+  const [shown, setShown] = useState<number | null>(null);
+  const left = useRef<number | null>(null);
+  const leave = useCallback(() => {
+    left.current = sequence;
+  }, [sequence]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with other rows it is elsewhere.
   useLayoutEffect(() => {
-    if (sequence === null) shown.current = null;
-    if (key === null || shown.current === sequence) return;
-    const index = rows.indexOf(rowOf(view, key));
-    if (index < 0) return;
-    list.scrollToIndex(index, { align: "center" });
-    shown.current = sequence;
-  }, [list, rows, view, key, sequence]);
-  return key;
+    if (sequence === null) left.current = null;
+    if (row < 0 || left.current === sequence) return;
+    list.scrollToIndex(row, { align: "center" });
+    setShown(sequence);
+  }, [list, rows, row, sequence]);
+  useEffect(() => {
+    if (shown === null || shown !== sequence) return;
+    const timer = setTimeout(leave, HOLD_MS);
+    const stop = list.scrollElement && watchMoves(list.scrollElement, leave);
+    return () => {
+      clearTimeout(timer);
+      stop?.();
+    };
+  }, [list, shown, sequence, leave]);
+  return { key, isThere: sequence === null || shown === sequence || (isSought && row < 0), leave };
+}
+
+/** Ask for the part of the log that holds an event. Says whether that was done, well or not. */
+function useSought(transcript: Transcript, sequence: number | null, isReady: boolean): boolean {
+  const asked = useRef<number | null>(null);
+  const [sought, setSought] = useState<number | null>(null);
+  useEffect(() => {
+    // Once: an event that does not exist will not come by asking again.
+    if (sequence === null || !isReady || asked.current === sequence) return;
+    asked.current = sequence;
+    void transcript
+      .show(sequence)
+      .catch(tell)
+      .finally(() => setSought(sequence));
+  }, [transcript, sequence, isReady]);
+  return sought === sequence;
 }

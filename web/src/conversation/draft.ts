@@ -1,14 +1,12 @@
 /** What a person is about to say in one session: words and files, kept until they are sent. */
 
-import { type Delivery, type DragomanClient, DragomanError } from "dragoman-client";
+import { type Delivery, type DragomanClient, DragomanError, NoAnswer } from "dragoman-client";
 import type { Shelf } from "../state/shelf";
 import { Store } from "../state/store";
 import { reason } from "../ui/notices";
 import { remembering } from "./history";
 import { randomWord } from "./random";
 import type { Uploads } from "./uploads";
-
-const PATIENCE_MS = 30_000;
 
 /** A file on its way, or there. */
 export interface Attached {
@@ -120,7 +118,7 @@ export class Draft {
       await this.client.postMessage(
         this.sessionId,
         { message: text, attachments },
-        { delivery, idempotencyKey: this.#key, signal: AbortSignal.timeout(PATIENCE_MS) },
+        { delivery, idempotencyKey: this.#key },
       );
     } catch (error) {
       this.#change({ sending: false, problem: whyNot(error) });
@@ -181,8 +179,7 @@ export function obstacle({ text, files, sending }: DraftValue): string | null {
 
 function whyNot(error: unknown): string {
   if (error instanceof DragomanError) return `Not sent: ${error.message}`;
-  const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  const why = isLate ? "No answer came." : reason(error);
+  const why = error instanceof NoAnswer ? "No answer came." : reason(error);
   return `${why} Your message may have arrived or not. Send it again: it cannot arrive twice.`;
 }
 

@@ -5,7 +5,14 @@ import { isRecord } from "../parts/steps";
 import { shortPath } from "../sessions/paths";
 import type { Entry, ToolEntry, View } from "../state/fold";
 
-export type ToolState = "running" | "waiting" | "done" | "failed" | "refused" | "cut off";
+export type ToolState =
+  | "running"
+  | "waiting"
+  | "done"
+  | "failed"
+  | "refused"
+  | "cut off"
+  | "runs on";
 
 /** Some agents send messages that hold nothing but the calls that follow them. */
 export function isShown(entry: Entry | undefined): entry is Entry {
@@ -32,6 +39,8 @@ export function toolState(entry: ToolEntry, view: View): ToolState {
     return call?.status === "failed" ? "failed" : "running";
   }
   if (result.reason === "declined") return "refused";
+  // Its turn ended before it did, which is no failure.
+  if (result.reason === "runs on") return "runs on";
   if (result.status === "failed" && CUT_OFF.includes(result.reason ?? "")) return "cut off";
   return result.status === "failed" || (result.exit_code ?? 0) !== 0 ? "failed" : "done";
 }

@@ -5,6 +5,8 @@ import { refusalOf } from "./asks";
 export interface Answering {
   /** What was answered, from the click until the event that says so. */
   given: string | null;
+  /** It has arrived, and counts. */
+  counts: boolean;
   /** Why it did not count. */
   problem: string | null;
   answer: (what: string, send: () => Promise<void>) => void;
@@ -13,6 +15,7 @@ export interface Answering {
 /** Sends one answer at a time. */
 export function useAnswer(sessionId: string): Answering {
   const [given, setGiven] = useState<string | null>(null);
+  const [counts, setCounts] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   // A key may be pressed twice before the first press is drawn.
   const busy = useRef(false);
@@ -23,6 +26,7 @@ export function useAnswer(sessionId: string): Answering {
     setProblem(null);
     try {
       await send();
+      setCounts(true);
     } catch (error) {
       busy.current = false;
       setGiven(null);
@@ -31,5 +35,5 @@ export function useAnswer(sessionId: string): Answering {
       sessions.touch(sessionId);
     }
   };
-  return { given, problem, answer: (what, send) => void answer(what, send) };
+  return { given, counts, problem, answer: (what, send) => void answer(what, send) };
 }

@@ -43,8 +43,8 @@ function Panel({ status, isHeard }: { status: DaemonStatus; isHeard: boolean }) 
         <Fact name="Queued">{status.queued}</Fact>
         <Fact name="Readers">{status.readers}</Fact>
         <Fact name="Store">
-          {count(store.events)} events, {bytes(store.sizeBytes)}, {bytes(store.freeBytes)} of it
-          free
+          {count(store.events)} events, {bytes(store.sizeBytes)}
+          {store.freeBytes > 0 && `, ${bytes(store.freeBytes)} of it for new ones`}
         </Fact>
         <Fact name="Data folder">
           <code>

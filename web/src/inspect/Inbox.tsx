@@ -1,8 +1,10 @@
+import { useRef } from "react";
 import { href, toSession } from "../app/route";
 import { PermissionAsk } from "../conversation/PermissionCard";
 import { QuestionAsk } from "../conversation/QuestionCard";
 import { Plain } from "../parts/Plain";
 import { Back } from "../sessions/Back";
+import { rescueFocus, useLeaving } from "../ui/focus";
 import { titleOf } from "../ui/words";
 import { bySession, type InboxLine } from "./inboxLines";
 import { useInbox } from "./useInbox";
@@ -10,7 +12,7 @@ import "./Inbox.css";
 
 /** All that waits for a person, over all sessions. */
 export function Inbox() {
-  const lines = useInbox();
+  const [lines, keep] = useInbox();
   const open = lines.filter((line) => !line.isOver).length;
   return (
     <div className="page scroll inbox">
@@ -26,13 +28,16 @@ export function Inbox() {
       {lines.length === 0 ? (
         <Empty />
       ) : (
-        bySession(lines).map((group) => <Group key={group[0]?.session.sessionId} lines={group} />)
+        bySession(lines).map((group) => (
+          <Group key={group[0]?.session.sessionId} lines={group} onKeep={keep} />
+        ))
       )}
     </div>
   );
 }
 
-function Group({ lines }: { lines: readonly InboxLine[] }) {
+function Group(props: { lines: readonly InboxLine[]; onKeep: (id: string) => void }) {
+  const { lines, onKeep } = props;
   const session = lines[0]?.session;
   if (session === undefined) return null;
   return (
@@ -49,22 +54,24 @@ function Group({ lines }: { lines: readonly InboxLine[] }) {
         )}
       </h2>
       {lines.map((line) => (
-        <Line key={line.id} line={line} />
+        <Line key={line.id} line={line} onKeep={() => onKeep(line.id)} />
       ))}
     </section>
   );
 }
 
-function Line({ line }: { line: InboxLine }) {
+function Line({ line, onKeep }: { line: InboxLine; onKeep: () => void }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLeaving(element, (hadFocus) => hadFocus && rescueFocus());
   const common = {
     sessionId: line.session.sessionId,
     resolvedAt: line.resolvedAt,
     isOver: line.isOver,
   };
   return (
-    <div className="inbox-line" data-over={line.isOver || undefined}>
+    <div ref={element} className="inbox-line" data-over={line.isOver || undefined}>
       {line.kind === "permission" ? (
-        <PermissionAsk {...common} asked={line.asked} resolved={line.resolved} />
+        <PermissionAsk {...common} asked={line.asked} resolved={line.resolved} onUnsent={onKeep} />
       ) : (
         <QuestionAsk {...common} asked={line.asked} resolved={line.resolved} />
       )}

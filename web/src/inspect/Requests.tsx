@@ -10,6 +10,7 @@ import { duration } from "../ui/words";
 import { preciseClock } from "./events";
 import { idOf, listed, moodOfStatus, pathOf, type Shown } from "./requests";
 import { curlOf } from "./requestsCurl";
+import { MASK, masked } from "./requestsSecrets";
 import "./Requests.css";
 
 /** What this page asked the daemon, each as a command that does the same. */
@@ -81,6 +82,7 @@ function Line({ call, times }: Shown) {
 
 function Detail({ call }: { call: Call }) {
   const command = useMemo(() => curlOf(call), [call]);
+  const body = useMemo(() => (call.body === null ? null : masked(call.body)), [call]);
   return (
     <div className="requests-detail">
       <figure className="requests-curl" aria-label="As curl">
@@ -89,10 +91,15 @@ function Detail({ call }: { call: Call }) {
         </pre>
         <Copy text={command} label="Copy as curl" />
       </figure>
-      {call.body !== null && (
+      {body !== call.body && (
+        <p className="dim small">
+          Secrets are left out, here and in the copy: {MASK} stands there.
+        </p>
+      )}
+      {body !== null && (
         <>
           <h2 className="label">Body</h2>
-          <Json id={`call:${idOf(call)}`} value={call.body} lines={60} />
+          <Json id={`call:${idOf(call)}`} value={body} lines={60} />
         </>
       )}
     </div>

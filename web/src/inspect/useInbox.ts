@@ -8,23 +8,26 @@ const MOMENT_MS = 4_000;
 /** How a request ended is looked for in so many of the last events. */
 const LAST_EVENTS = 1_000;
 
-/** The inbox, live. */
-export function useInbox(): readonly InboxLine[] {
+/** The inbox, live; and the way to keep a line that is over, since words that were not sent stand in it. */
+export function useInbox(): [readonly InboxLine[], keep: (id: string) => void] {
   const inbox = useRef<Inbox | null>(null);
   inbox.current ??= new Inbox();
-  const { lines, open } = inbox.current;
+  const { lines, open, keep } = inbox.current;
   useEffect(open, [open]);
-  return useStore(lines);
+  return [useStore(lines), keep];
 }
 
 class Inbox {
   readonly lines = new Store<readonly InboxLine[]>(linesAfter([], sessions.waiting.get()));
+  readonly #kept = new Set<string>();
 
   /** Follow what waits until closed. */
   open = (): (() => void) => {
     this.#look();
     return sessions.waiting.watch(() => this.#look());
   };
+
+  keep = (id: string): void => void this.#kept.add(id);
 
   #look(): void {
     const before = this.lines.get();
@@ -40,6 +43,7 @@ class Inbox {
     const known = await settled(line);
     this.lines.update((lines) => lines.map((each) => (each.id === line.id ? known : each)));
     setTimeout(() => {
+      if (this.#kept.has(line.id)) return;
       this.lines.update((lines) => lines.filter((each) => each.id !== line.id));
     }, MOMENT_MS);
   }

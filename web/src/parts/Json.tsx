@@ -1,6 +1,7 @@
 import { memo, useMemo } from "react";
 import { Cut } from "./Cut";
-import { coloured } from "./code";
+import { coloured, MOST_COLOURED } from "./code";
+import { Long } from "./Long";
 import { Runs } from "./Runs";
 import "./Json.css";
 
@@ -11,7 +12,9 @@ export const Json = memo(function Json(props: { id: string; value: unknown; line
   return (
     <div className="json">
       <Cut id={id} text={text} lines={lines}>
-        {(shown) => <Lines text={shown} />}
+        {(shown) => (
+          <pre>{shown.length > MOST_COLOURED ? <Long text={shown} /> : <Lines text={shown} />}</pre>
+        )}
       </Cut>
     </div>
   );
@@ -29,14 +32,10 @@ export function pretty(value: unknown): string {
 function Lines({ text }: { text: string }) {
   const lines = useMemo(() => coloured(text, "json"), [text]);
   let at = 0;
-  return (
-    <pre>
-      {lines.map((runs) => (
-        <span key={at++}>
-          <Runs runs={runs} />
-          {"\n"}
-        </span>
-      ))}
-    </pre>
-  );
+  return lines.map((runs) => (
+    <span key={at++}>
+      <Runs runs={runs} />
+      {"\n"}
+    </span>
+  ));
 }

@@ -3,8 +3,8 @@ import ReactMarkdown, { type Components, type ExtraProps, type Options } from "r
 import remarkGfm from "remark-gfm";
 import { CodeBlock } from "./CodeBlock";
 import { Cut, MOST_CHARACTERS } from "./Cut";
+import { Long } from "./Long";
 import { visible } from "./marks";
-import { Plain } from "./Plain";
 import { blocks } from "./settle";
 import { useCalm } from "./useCalm";
 import "./Markdown.css";
@@ -38,7 +38,7 @@ function Huge({ id, text }: { id: string; text: string }) {
     <Cut id={id} text={text} lines={400}>
       {(shown) => (
         <div className="markdown markdown-huge">
-          <Plain text={shown} />
+          <Long text={shown} />
         </div>
       )}
     </Cut>
@@ -54,8 +54,17 @@ const Block = memo(function Block({ text, growing }: { text: string; growing: bo
 
 const Drawn = memo(function Drawn({ text }: { text: string }) {
   const clean = useMemo(() => visible(text), [text]);
+  const own = useId();
+  // Ids of footnotes, of which each message has its own.
+  const options = useMemo(() => ({ clobberPrefix: `${own}-` }), [own]);
   return (
-    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={safe}>
+    <ReactMarkdown
+      remarkPlugins={PLUGINS}
+      remarkRehypeOptions={options}
+      components={COMPONENTS}
+      // What is followed is decided below, and what is not is shown.
+      urlTransform={(url) => url}
+    >
       {clean}
     </ReactMarkdown>
   );
@@ -69,12 +78,27 @@ export function safe(url: string): string {
 }
 
 const COMPONENTS: Components = {
-  a: ({ href, children }) => (href ? <Link href={href}>{children}</Link> : <span>{children}</span>),
-  // An image from elsewhere would tell elsewhere that it was looked at.
-  img: ({ src, alt }) => {
-    const words = `Image: ${alt || src || "without a name"}`;
-    return typeof src === "string" && src ? <Link href={src}>{words}</Link> : <span>{words}</span>;
+  a: ({ href = "", node, children }) => {
+    if (safe(href)) return <Link href={href}>{children}</Link>;
+    if (node && isFootnote(node)) return <span>{children}</span>;
+    return (
+      <Target url={href} words={node ? textOf(node) : ""}>
+        {children}
+      </Target>
+    );
   },
+  // An image from elsewhere would tell elsewhere that it was looked at.
+  img: ({ src = "", alt }) => {
+    const words = `Image: ${alt || "without a name"}`;
+    if (safe(src)) return <Link href={src}>{words}</Link>;
+    return (
+      <Target url={src} words={alt ?? ""}>
+        {words}
+      </Target>
+    );
+  },
+  // Every message with footnotes would have the same id here.
+  h2: ({ children }) => <h2>{children}</h2>,
   pre: ({ node, children }) => {
     const code = node?.children[0];
     if (code?.type !== "element") return <pre>{children}</pre>;
@@ -100,6 +124,39 @@ function Link(props: { href: string; children: React.ReactNode }) {
       {props.children}
     </a>
   );
+}
+
+/** More of an address says nothing: a picture may be in it. */
+const LONG_URL = 200;
+
+/** What leads nowhere from here, like a file: its words, and where it would lead. */
+function Target(props: { url: string; words: string; children: React.ReactNode }) {
+  const whole = visible(decoded(props.url));
+  if (whole === "") return <span>{props.children}</span>;
+  const url = whole.length > LONG_URL ? `${whole.slice(0, LONG_URL)}…` : whole;
+  return (
+    <span title={url}>
+      {props.children}
+      {url !== props.words && (
+        <>
+          {" "}
+          <code className="markdown-target">{url}</code>
+        </>
+      )}
+    </span>
+  );
+}
+
+function decoded(url: string): string {
+  try {
+    return decodeURI(url);
+  } catch {
+    return url;
+  }
+}
+
+function isFootnote({ properties }: Tree): boolean {
+  return properties.dataFootnoteRef !== undefined || properties.dataFootnoteBackref !== undefined;
 }
 
 function textOf(tree: Tree): string {

@@ -1,5 +1,5 @@
 import { Cut } from "./Cut";
-import { Plain } from "./Plain";
+import { Long } from "./Long";
 import "./Output.css";
 
 /** What a tool gave back, as the text it is. */
@@ -9,7 +9,7 @@ export function Output(props: { id: string; text: string; bad?: boolean }) {
       <Cut id={props.id} text={props.text} lines={14}>
         {(shown) => (
           <pre>
-            <Plain text={shown.replace(/\n$/, "")} />
+            <Long text={shown.replace(/\n$/, "")} />
           </pre>
         )}
       </Cut>

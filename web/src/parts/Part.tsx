@@ -28,7 +28,7 @@ export function Part(props: { id: string; part: ContentPart; growing?: boolean }
     case "file_ref":
       return <File id={id} part={part} />;
     case "image":
-      return <Picture path={part.path} mime={part.mime ?? null} />;
+      return <Picture path={part.path} mime={part.mime ?? null} filename={part.filename} />;
     case "json":
       return <Structured id={id} value={part.json} />;
     case "status":

@@ -7,10 +7,11 @@ import { usePicture } from "./usePicture";
 import "./Picture.css";
 
 /** An image that the daemon has; a click shows it large. */
-export function Picture({ path, mime }: { path: string; mime: string | null }) {
+export function Picture(props: { path: string; mime: string | null; filename?: string }) {
+  const { path, mime } = props;
   const [large, setLarge] = useState(false);
   const { source, onError } = usePicture(useSessionId(), path, mime);
-  const name = visible(nameOf(path));
+  const name = visible(props.filename ?? nameOf(path));
   if (source === null) return <p className="dim small">The image {name} cannot be shown.</p>;
   return (
     <>

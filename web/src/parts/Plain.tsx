@@ -1,8 +1,8 @@
 import { memo } from "react";
-import { pieces, visible } from "./marks";
+import { type Mark as Marked, pieces, visible } from "./marks";
 import "./Plain.css";
 
-const MOST_MARKS = 2_000;
+export const MOST_MARKS = 2_000;
 
 /** A text as it is: what cannot be seen, or would turn it around, stands as a small mark. */
 export const Plain = memo(function Plain({ text }: { text: string }) {
@@ -13,13 +13,17 @@ export const Plain = memo(function Plain({ text }: { text: string }) {
     <bdi>
       {found.map((piece) => {
         at += 1;
-        if (typeof piece === "string") return piece;
-        return (
-          <span key={at} className="plain-mark" title={piece.name}>
-            {piece.mark}
-          </span>
-        );
+        return typeof piece === "string" ? piece : <Mark key={at} mark={piece} />;
       })}
     </bdi>
   );
 });
+
+/** What stands for a character that is not shown as itself. */
+export function Mark({ mark }: { mark: Marked }) {
+  return (
+    <span className="plain-mark" title={mark.name}>
+      {mark.mark}
+    </span>
+  );
+}

@@ -2,6 +2,7 @@ import { memo, useMemo } from "react";
 import { Copy } from "../ui/Copy";
 import { styled } from "./ansi";
 import { Cut } from "./Cut";
+import { LongRuns } from "./Long";
 import { visible } from "./marks";
 import { Plain } from "./Plain";
 import "./Terminal.css";
@@ -55,22 +56,23 @@ export const Terminal = memo(function Terminal(props: {
 
 function Output({ text }: { text: string }) {
   const runs = useMemo(() => styled(text.replace(/\n$/, "")), [text]);
-  let at = 0;
   return (
     <pre className="terminal-output">
-      {runs.map(({ text, look, ink }) => (
-        <span
-          key={at++}
-          className={look || undefined}
-          style={
-            ink
-              ? { color: `color-mix(in srgb, rgb(${ink.join(" ")}) 70%, var(--terminal-ink))` }
-              : undefined
-          }
-        >
-          <Plain text={text} />
-        </span>
-      ))}
+      <LongRuns runs={runs}>
+        {({ text, look, ink }, at) => (
+          <span
+            key={at}
+            className={look || undefined}
+            style={
+              ink
+                ? { color: `color-mix(in srgb, rgb(${ink.join(" ")}) 70%, var(--terminal-ink))` }
+                : undefined
+            }
+          >
+            <Plain text={text} />
+          </span>
+        )}
+      </LongRuns>
     </pre>
   );
 }

@@ -14,7 +14,7 @@ type Node = Root["children"][number];
 
 const lowlight = createLowlight(common);
 /** Longer code is shown without colours: colouring takes time that nobody would get back. */
-const MOST = 60_000;
+export const MOST_COLOURED = 60_000;
 
 const BY_ENDING: Readonly<Record<string, string>> = {
   cjs: "javascript",
@@ -47,7 +47,7 @@ function known(language: string): string | null {
 /** Code in lines of coloured runs. */
 export function coloured(text: string, language: string | null): Lines {
   const name = language && known(language.toLowerCase());
-  if (!name || text.length > MOST)
+  if (!name || text.length > MOST_COLOURED)
     return text.split("\n").map((line) => [{ text: line, kind: "" }]);
   const lines: Lines = [[]];
   collect(lowlight.highlight(name, text).children, "", lines);

@@ -18,7 +18,14 @@ export function Advanced(props: {
   const isWrong = FIELDS.some((field) => wrong(field) !== null);
   const used = draft.mcp.length + draft.skills.length + draft.env.length;
   return (
-    <details className="card form-advanced" open={isWrong || undefined}>
+    <details
+      className="card form-advanced"
+      open={isWrong || undefined}
+      onInvalidCapture={(event) => {
+        // A browser does not lead to what is wrong where it cannot be seen, and says nothing.
+        event.currentTarget.open = true;
+      }}
+    >
       <summary>
         MCP servers, skills, environment
         {used > 0 && <span className="chip">{used}</span>}

@@ -1,3 +1,4 @@
+import { focusBeside } from "../ui/focus";
 import { Icon } from "./Icon";
 import type { ServerRow } from "./mcp";
 import { PairRows } from "./PairRows";
@@ -38,7 +39,10 @@ export function McpServerRow(props: {
           type="button"
           className="button quiet small"
           aria-label={`Remove the server ${server.name}`}
-          onClick={props.onRemove}
+          onClick={(event) => {
+            focusBeside(event.currentTarget.closest(".form-card"));
+            props.onRemove();
+          }}
         >
           <Icon name="remove" />
         </button>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { client } from "../app/api";
 import { useMay } from "../app/rights";
-import { go, toSession } from "../app/route";
+import { goAndSpeak } from "../conversation/speaking";
 import { complain } from "../ui/notices";
 
 /** One click to a conversation that needs no key: with the agent that is built in. */
@@ -15,7 +15,7 @@ export function MockButton() {
         agent: "mock",
         title: "A first look",
       });
-      go(toSession(sessionId));
+      await goAndSpeak(sessionId);
     } catch (error) {
       complain(error);
     } finally {

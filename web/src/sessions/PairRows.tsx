@@ -1,3 +1,4 @@
+import { focusBeside } from "../ui/focus";
 import { Icon } from "./Icon";
 import { newPair, type Pair } from "./pairs";
 
@@ -37,7 +38,10 @@ export function PairRows(props: {
             type="button"
             className="button quiet small"
             aria-label={`Remove the ${what} ${pair.name}`}
-            onClick={() => onChange(pairs.filter(({ key }) => key !== pair.key))}
+            onClick={(event) => {
+              focusBeside(event.currentTarget.parentElement);
+              onChange(pairs.filter(({ key }) => key !== pair.key));
+            }}
           >
             <Icon name="remove" />
           </button>

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { sessions } from "../app/api";
 import { type Shortcut, useShortcuts } from "../app/keys";
 import type { Query } from "../state/sessions";
+import { focusMain } from "../ui/focus";
 import { useAgents } from "./agents";
 import { Icon } from "./Icon";
 
@@ -38,7 +39,7 @@ export function SessionSearch() {
           aria-label="Search sessions"
           value={query.q ?? ""}
           onChange={(event) => change({ q: event.target.value || undefined })}
-          onKeyDown={(event) => event.key === "Escape" && field.current?.blur()}
+          onKeyDown={(event) => event.key === "Escape" && focusMain()}
         />
         <kbd>/</kbd>
       </div>

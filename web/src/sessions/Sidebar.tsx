@@ -1,8 +1,10 @@
 import { useEffect } from "react";
 import { sessions } from "../app/api";
 import { href, type Route, route } from "../app/route";
+import { visible } from "../parts/marks";
 import { countWaiting } from "../state/sessions";
 import { useStore } from "../state/store";
+import { titleOf } from "../ui/words";
 import { Icon, type IconName } from "./Icon";
 import { SessionList } from "./SessionList";
 import { SessionSearch } from "./SessionSearch";
@@ -12,9 +14,7 @@ import "./Sidebar.css";
 /** All sessions, and the way to every other place. */
 export function Sidebar() {
   const waiting = countWaiting(useStore(sessions.waiting));
-  useEffect(() => {
-    document.title = waiting > 0 ? `(${waiting}) Dragoman` : "Dragoman";
-  }, [waiting]);
+  useTabTitle(waiting);
   return (
     <aside className="sidebar" aria-label="Sessions">
       <div className="sidebar-top row">
@@ -37,6 +37,20 @@ export function Sidebar() {
       <SidebarFooter />
     </aside>
   );
+}
+
+/** The browser's tab says how much waits, and which session it shows. */
+function useTabTitle(waiting: number): void {
+  const here = useStore(route);
+  const known = useStore(sessions.known);
+  const session = here.at === "session" ? known.get(here.id) : undefined;
+  const name = session ? visible(titleOf(session)) : "";
+  useEffect(() => {
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${name && `${name} · `}Dragoman`;
+    return () => {
+      document.title = "Dragoman";
+    };
+  }, [waiting, name]);
 }
 
 function Place(props: {

@@ -1,3 +1,4 @@
+import { focusBeside } from "../ui/focus";
 import { newSkill, type SkillRow } from "./draft";
 import { FieldProblem } from "./FormField";
 import { Icon } from "./Icon";
@@ -81,7 +82,10 @@ function Source(props: {
           type="button"
           className="button quiet small"
           aria-label="Remove the source"
-          onClick={props.onRemove}
+          onClick={(event) => {
+            focusBeside(event.currentTarget.closest(".form-card"));
+            props.onRemove();
+          }}
         >
           <Icon name="remove" />
         </button>

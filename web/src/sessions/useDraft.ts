@@ -1,7 +1,7 @@
 import type { AgentInfo } from "dragoman-client";
 import { type FormEvent, useMemo, useState } from "react";
-import { client, sessions } from "../app/api";
-import { go, toSession } from "../app/route";
+import { client } from "../app/api";
+import { goAndSpeak } from "../conversation/speaking";
 import { reason } from "../ui/notices";
 import { type Draft, type Field, fieldOf, firstAgent, requestOf } from "./draft";
 import { recall, recallFor, remember } from "./memory";
@@ -30,8 +30,7 @@ export function useDraft(agents: readonly AgentInfo[] | null) {
     try {
       const { sessionId } = await client.createSession(null, requestOf(draft));
       remember(draft);
-      sessions.touch(sessionId);
-      go(toSession(sessionId));
+      await goAndSpeak(sessionId);
     } catch (error) {
       setProblem({ field: fieldOf(error), text: reason(error) });
     } finally {

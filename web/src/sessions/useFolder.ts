@@ -22,7 +22,7 @@ export function useFolder(first: string) {
     const stop = new AbortController();
     setFolder((before) => ({ ...before, loading: true, problem: "" }));
     look(wanted.path, wanted.isFirst, stop.signal)
-      .then((found) => setFolder({ ...found, loading: false, problem: "" }))
+      .then((found) => setFolder({ ...found, loading: false }))
       .catch((error: unknown) => {
         if (stop.signal.aborted) return;
         setFolder((before) => ({ ...before, loading: false, problem: reason(error) }));
@@ -33,15 +33,15 @@ export function useFolder(first: string) {
   return { folder, enter };
 }
 
-type Found = Pick<Folder, "path" | "root" | "folders">;
+type Found = Omit<Folder, "loading">;
 
 async function look(path: string, orRoot: boolean, signal: AbortSignal): Promise<Found> {
   const root = (await client.files.stat("", { signal })).path;
   try {
-    return { root, path: path || root, folders: await list(path || root, signal) };
+    return { root, path: path || root, folders: await list(path || root, signal), problem: "" };
   } catch (error) {
     if (!orRoot || !(error instanceof DragomanError) || path === "") throw error;
-    return { root, path: root, folders: await list(root, signal) };
+    return { root, path: root, folders: await list(root, signal), problem: reason(error) };
   }
 }
 

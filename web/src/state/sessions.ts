@@ -80,7 +80,9 @@ export class Sessions {
     touched: (sessionId: string) => this.touch(sessionId),
     // The list is read after the stream is open, so that nothing falls between the two.
     connected: (connection: Connection) => {
-      this.connection.set(connection);
+      // A connection that was lost is lost until there is another, however often it is tried.
+      const isLost = this.connection.get() === "waiting" && connection === "connecting";
+      this.connection.set(isLost ? "waiting" : connection);
       if (connection !== "open") return;
       void this.#listAnew();
       void this.#findWaiting();

@@ -1,4 +1,4 @@
-import { DragomanError } from "dragoman-client";
+import { DragomanError, NoAnswer } from "dragoman-client";
 import { Store, useStore } from "../state/store";
 import "./notices.css";
 
@@ -25,8 +25,14 @@ export function complain(error: unknown): void {
 
 export function reason(error: unknown): string {
   if (error instanceof DragomanError) return error.message;
+  if (error instanceof NoAnswer) return lateness(error);
   if (error instanceof TypeError) return "The daemon cannot be reached.";
   return error instanceof Error ? error.message : String(error);
+}
+
+function lateness({ method, timeoutMs }: NoAnswer): string {
+  const late = `The daemon did not answer within ${timeoutMs / 1000} s.`;
+  return method === "GET" ? late : `${late} It may have got this, or not.`;
 }
 
 function dismiss(id: number): void {

@@ -123,6 +123,9 @@ def swarm() -> None:
         if os.fork():
             os._exit(0)
         os.setsid()
+        # Faster than anybody looks, and slow enough for whoever buries them: the dead of a
+        # whole second at full speed would leave no process id for anybody on this machine.
+        time.sleep(10 * HOP_S)
 
 
 def hydra() -> None:

@@ -23,9 +23,9 @@ async function find(page: Page, line: Locator): Promise<Locator> {
           : element.scrollTop - element.clientHeight / 2;
       });
     }
-    await expect(line.first()).toBeVisible({ timeout: 200 });
+    // What still comes may take it out of the list again.
+    await line.first().scrollIntoViewIfNeeded({ timeout: 500 });
   }).toPass();
-  await line.first().scrollIntoViewIfNeeded();
   return line.first();
 }
 

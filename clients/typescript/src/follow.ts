@@ -47,7 +47,7 @@ export async function* follow(
       }
     } catch (error) {
       if (options.signal?.aborted) return;
-      if (!passes(error)) throw error;
+      if (!isTemporary(error)) throw error;
     } finally {
       watch.stop();
     }
@@ -58,7 +58,7 @@ export async function* follow(
 }
 
 /** Whether it is worth trying again: the network, or a daemon that is busy or starting. */
-export function passes(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   if (!(error instanceof DragomanError)) return true;
   return error.status === 429 || error.status === 408 || error.status >= 500;
 }

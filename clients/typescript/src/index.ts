@@ -3,6 +3,6 @@
 export * from "./client.js";
 export { DragomanError, NoAnswer } from "./errors.js";
 export { Files, type Where } from "./files.js";
-export { type Connection, type FollowOptions, passes } from "./follow.js";
+export { type Connection, type FollowOptions, isTemporary } from "./follow.js";
 export { type Call, type ClientOptions, DEFAULT_URL, Http, type RequestOptions } from "./http.js";
 export type * from "./types.js";

@@ -39,7 +39,9 @@ test("plain Node can use it, and it has no dependencies", async () => {
   const names = await inNode(
     'import * as all from "dragoman-client"; console.log(Object.keys(all).sort().join(" "))',
   );
-  expect(names.trim()).toBe("DEFAULT_URL DragomanClient DragomanError Files Http");
+  expect(names.trim()).toBe(
+    "DEFAULT_URL DragomanClient DragomanError Files Http NoAnswer isTemporary",
+  );
 });
 
 test("the README's examples run, one after the other", async () => {

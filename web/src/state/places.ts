@@ -4,7 +4,7 @@
  * that finds no place asks for what is new now and then, until there is one.
  */
 
-import { type DragomanClient, type Event, type FollowOptions, passes } from "dragoman-client";
+import { type DragomanClient, type Event, type FollowOptions, isTemporary } from "dragoman-client";
 import type { Company } from "./feed";
 
 /** So many windows have a stream. */
@@ -71,7 +71,7 @@ async function look(
     onConnection?.("open");
     return page.events;
   } catch (error) {
-    if (!signal?.aborted && !passes(error)) throw error;
+    if (!signal?.aborted && !isTemporary(error)) throw error;
     onConnection?.("waiting");
     return [];
   }

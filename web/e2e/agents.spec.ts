@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Daemon } from "./daemon";
-import { expect, test } from "./test";
+import { expect, signIn, test } from "./test";
 
 test("agents, what they can, what runs for them, and how the daemon does", async ({
   inside,
@@ -49,7 +49,7 @@ test("an agent that is not there: it is said, and installing shows how it goes",
   daemon.env.DRAGOMAN_AGENTS_DIR = join(daemon.data, "agents");
   await daemon.start();
   try {
-    await page.goto(await daemon.signIn());
+    await signIn(page, daemon);
     await page.getByRole("link", { name: "New session" }).click();
     await expect(page.getByRole("radio", { name: /Mock/ })).toBeChecked();
     await page.getByRole("radio", { name: "Claude Code not installed" }).check();

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import axe, { type AxeResults } from "axe-core";
 import type { Daemon } from "./daemon";
-import { expect, openSession, test } from "./test";
+import { expect, openSession, signIn, test } from "./test";
 
 /** What is wrong on the screen, as far as a program can see it. */
 async function problemsOf(page: Page): Promise<string[]> {
@@ -52,7 +52,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await expect(page.getByLabel("Token")).toBeVisible();
     await expectGood("login");
 
-    await page.goto(await daemon.signIn());
+    await signIn(page, daemon);
     await expect(page.getByRole("heading", { name: "Welcome to Dragoman" })).toBeVisible();
     await expectGood("home, without a session");
 

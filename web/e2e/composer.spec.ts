@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, openSession, test } from "./test";
+import { expect, openSession, signIn, test } from "./test";
 
 const field = (page: Page) => page.getByRole("textbox", { name: "Message" });
 const sendButton = (page: Page) => page.getByRole("button", { name: "Send", exact: true });
@@ -110,9 +110,7 @@ test("where the agent can, a message joins the running turn", async ({ page, dae
     for (const agent of body.agents) agent.capabilities.steer = true;
     await route.fulfill({ response: answer, json: body });
   });
-  const cookie = page.waitForResponse("**/v1/login");
-  await page.goto(await daemon.signIn());
-  await cookie;
+  await signIn(page, daemon);
   const id = await openSession(page, daemon);
   await daemon.client.postMessage(id, "hang");
   const steer = page.getByRole("button", { name: "Send into the running turn" });

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, openSession, test } from "./test";
+import { expect, openSession, signIn, test } from "./test";
 
 const TRICKS = [
   "<script>alert('script')</script>",
@@ -41,7 +41,7 @@ test("what an agent or a person says is shown as text, and does nothing", async 
   daemon,
 }) => {
   const seen = await watch(page, daemon.url);
-  await page.goto(await daemon.signIn());
+  await signIn(page, daemon);
   const title = "<img src=x onerror=alert(4)> \u202etitle";
   const id = await openSession(page, daemon, title);
   for await (const event of daemon.client.streamTurn(id, `echo ${TRICKS}`)) {

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { DragomanClient } from "dragoman-client";
 import type { Daemon } from "./daemon";
-import { expect, openSession, test } from "./test";
+import { expect, openSession, signIn, test } from "./test";
 
 test("a permission is given once, always, or refused with a message", async ({
   inside: page,
@@ -267,9 +267,7 @@ test("no key answers what is out of sight", async ({ inside: page, daemon }) => 
 
 async function another(opening: Promise<Page>, daemon: Daemon, id: string): Promise<Page> {
   const page = await opening;
-  const cookie = page.waitForResponse("**/v1/login");
-  await page.goto(await daemon.signIn());
-  await cookie;
+  await signIn(page, daemon);
   await page.goto(`${daemon.url}/ui/#/sessions/${id}`);
   return page;
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, test } from "./test";
+import { expect, signIn, test } from "./test";
 
 const list = (page: Page) => page.getByRole("list", { name: "Sessions" });
 const row = (page: Page, title: string) =>
@@ -129,7 +129,7 @@ test("sessions are walked through, renamed and deleted by keyboard", async ({ in
 test("hundreds of sessions: few are drawn, all can be reached", async ({ page, daemon }) => {
   const ids = Array.from({ length: 250 }, (_, number) => `many-${number}`);
   await Promise.all(ids.map((id) => daemon.client.createSession(id, { agent: "mock" })));
-  await page.goto(await daemon.signIn());
+  await signIn(page, daemon);
   await expect(list(page).getByRole("listitem").first()).toBeVisible();
   expect(await list(page).getByRole("listitem").count()).toBeLessThan(60);
   await page.keyboard.press("j");

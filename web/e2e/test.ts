@@ -15,12 +15,17 @@ export const test = base.extend<{ daemon: Daemon; inside: Page }>({
   },
   /** The page, signed in, at its beginning. */
   inside: async ({ page, daemon }, use) => {
-    const cookie = page.waitForResponse("**/v1/login");
-    await page.goto(await daemon.signIn());
-    await cookie;
+    await signIn(page, daemon);
     await use(page);
   },
 });
+
+/** Come in by a ticket. Who goes elsewhere before the cookie is there has lost both. */
+export async function signIn(page: Page, daemon: Daemon): Promise<void> {
+  const cookie = page.waitForResponse("**/v1/login");
+  await page.goto(await daemon.signIn());
+  await cookie;
+}
 
 let made = 0;
 

@@ -51,7 +51,7 @@ tools: ## Install what some tests need beside Python, where that can be had: ngi
 	  || echo "Chromium cannot be had: the tests of the page will fail; CHROMIUM=/path names another one"
 
 run: setup ## Start the daemon; prints its URL
-	@$(MAKE) --no-print-directory web || echo "Going on without the page; the API and the command line work"
+	@$(MAKE) -s --no-print-directory web || echo "Going on without the page; the API and the command line work"
 	@$(BIN)/dragoman serve
 
 dev: setup ## Start the daemon on a folder of its own, with debug logs

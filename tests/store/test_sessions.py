@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dragoman.schema.http import CreateSession, Resume
 from dragoman.store import SessionFilter
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import ENDED, create, message, outside, row, said, using
@@ -22,6 +23,21 @@ def test_sessions_are_listed_newest_first(data_dir: Path) -> None:
         for name in ("b", "c", "a"):
             await create(store, name)
         assert await names(store) == ["a", "c", "b"]
+
+    using(data_dir, work)
+
+
+def test_a_session_that_was_accepted_under_looser_rules_can_be_read(data_dir: Path) -> None:
+    """What is refused now may stand in the store: rules are for requests, not for what is kept."""
+    both = Resume(session_id="a", native_session_id="b", fork=True)
+
+    async def work(store: SqliteStore) -> None:
+        old = row("old")
+        old = msgspec.structs.replace(old, create=CreateSession(agent="mock", resume=both))
+        await store.create(old, [])
+        found = await store.session("old")
+        assert found is not None
+        assert found.create.resume == both
 
     using(data_dir, work)
 

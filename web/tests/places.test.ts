@@ -57,6 +57,14 @@ test("however many windows there are, few have a stream, and all hear", async ()
   await heard(all, 4);
 });
 
+test("who asks is not behind for long, however much was said", async () => {
+  const memory = new Memory(3);
+  const all = await windows(memory, 4);
+  for (let count = 0; count < 5_000; count++) memory.say();
+  await vi.advanceTimersByTimeAsync(1_100);
+  await heard(all.slice(3), 5_003);
+});
+
 test("who had no place takes the next that is free", async () => {
   const memory = new Memory(3);
   const [first, ...others] = (await windows(memory, 4)) as [Transcript, ...Transcript[]];

@@ -177,11 +177,13 @@ class Sessions:
     async def _native_to_resume(self, wanted: CreateSession) -> str | None:
         if wanted.resume is None:
             return None
-        resume = wanted.resume
-        if resume.native_session_id is not None:
-            return resume.native_session_id
-        assert resume.session_id is not None, "it names one of the two"
-        row = await self.row(resume.session_id)
+        ours, native = wanted.resume.session_id, wanted.resume.native_session_id
+        if native is not None and ours is None:
+            return native
+        if native is not None or ours is None:
+            why = "resume needs sessionId or nativeSessionId, one of the two"
+            raise InvalidRequest(why, field="resume")
+        row = await self.row(ours)
         if row.create.agent != wanted.agent:
             raise InvalidRequest(
                 f"session {row.session_id!r} is one of agent {row.create.agent!r}", field="resume"

@@ -88,11 +88,6 @@ class Resume(Http, frozen=True, kw_only=True):
     native_session_id: Word | None = None
     fork: bool | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse what names nothing, or two things."""
-        if (self.session_id is None) == (self.native_session_id is None):
-            raise ValueError("it needs sessionId or nativeSessionId, one of the two")
-
 
 class CreateSession(Http, frozen=True, kw_only=True):
     """What a session shall be."""

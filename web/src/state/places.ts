@@ -36,12 +36,13 @@ export async function* follow(
         leave();
       }
     }
-    for (const event of await look(client, sessionId, { ...options, offset })) {
+    const { events, hasMore } = await look(client, sessionId, { ...options, offset });
+    for (const event of events) {
       yield event;
       offset = event.sequence;
       if (event.type === "session.ended") return;
     }
-    await pause(options.signal);
+    if (!hasMore) await pause(options.signal);
   }
 }
 
@@ -65,15 +66,15 @@ async function look(
   client: DragomanClient,
   sessionId: string,
   { offset, signal, onConnection }: FollowOptions & { offset: number },
-): Promise<readonly Event[]> {
+): Promise<{ events: readonly Event[]; hasMore: boolean }> {
   try {
     const page = await client.getEvents(sessionId, { offset, signal });
     onConnection?.("open");
-    return page.events;
+    return page;
   } catch (error) {
     if (!signal?.aborted && !isTemporary(error)) throw error;
     onConnection?.("waiting");
-    return [];
+    return { events: [], hasMore: false };
   }
 }
 

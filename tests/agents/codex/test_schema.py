@@ -168,7 +168,16 @@ def test_replies_have_what_we_read(folder: Path, name: str, kind: type[replies.O
 def test_a_list_of_items_has_what_we_read(folder: Path) -> None:
     (file,) = folder.rglob("ThreadItemsListResponse.json")
     document = json.loads(file.read_text())
-    assert checked(replies.Listed, document, document, "ThreadItemsList") == []
+    entry = document["properties"]["data"]["items"]
+    assert checked(replies.Entry, entry, document, "ThreadItemsList") == []
+
+
+def test_the_last_turns_of_a_thread_have_what_we_read(folder: Path) -> None:
+    (file,) = folder.rglob("ThreadResumeResponse.json")
+    document = json.loads(file.read_text())
+    assert "initialTurnsPage" in document["properties"]
+    turn = document["definitions"]["TurnsPage"]["properties"]["data"]["items"]
+    assert checked(replies.Turn, turn, document, "ThreadResume") == []
 
 
 @pytest.mark.parametrize("name", ["TurnStart", "ReviewStart"])

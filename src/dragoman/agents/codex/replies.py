@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from typing import TypeVar
+
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from dragoman.agents.codex import native
 from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply
 
+T = TypeVar("T")
 _LOST = ("no rollout found", "invalid thread id")
 
 
@@ -15,24 +20,22 @@ class _Item(Struct, frozen=True, kw_only=True, rename="camel"):
     client_id: str | None = None
 
 
-class _Entry(Struct, frozen=True, kw_only=True, rename="camel"):
+class Entry(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An item of a thread, and its turn."""
+
     turn_id: str
     item: _Item
 
 
-class Listed(Struct, frozen=True, kw_only=True):
-    """Some of the items of a thread."""
+class Turn(Struct, frozen=True, kw_only=True):
+    """A turn of a thread, and how it began."""
 
-    data: tuple[_Entry, ...] = ()
-
-
-class _Turn(Struct, frozen=True, kw_only=True):
     id: str
     items: tuple[_Item, ...] = ()
 
 
 class _Page(Struct, frozen=True, kw_only=True):
-    data: tuple[_Turn, ...] = ()
+    data: tuple[Raw, ...] = ()
 
 
 class Opened(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -46,15 +49,15 @@ class Opened(Struct, frozen=True, kw_only=True, rename="camel"):
 class Resumed(Opened, frozen=True, kw_only=True):
     """A thread that was there before, with the last of its turns."""
 
-    initial_turns_page: _Page | None = None
+    initial_turns_page: Raw = Raw()
 
     @property
     def known(self) -> dict[str, str] | None:
         """The turn of our message that began the last one; None: the thread is new."""
-        if self.initial_turns_page is None:
+        page = bytes(self.initial_turns_page)
+        if page in (b"", b"null"):
             return None
-        turns = self.initial_turns_page.data
-        return {item.client_id: turn.id for turn in turns for item in turn.items
+        return {item.client_id: turn.id for turn in _entries(page, Turn) for item in turn.items
                 if item.client_id is not None}  # fmt: skip
 
 
@@ -66,7 +69,6 @@ class Begun(Struct, frozen=True, kw_only=True):
 
 _opened = msgspec.json.Decoder(Resumed)
 _begun = msgspec.json.Decoder(Begun)
-_listed = msgspec.json.Decoder(Listed)
 
 
 def opened(reply: Answered) -> Resumed:
@@ -75,10 +77,18 @@ def opened(reply: Answered) -> Resumed:
 
 
 def listed(reply: Reply) -> dict[str, str]:
-    """The turns of those of our messages that are among the items. Raise only msgspec errors."""
-    entries = _listed.decode(reply.result).data if isinstance(reply, Answered) else ()
-    return {each.item.client_id: each.turn_id for each in entries
+    """The turns of those of our messages that are among the items."""
+    page = reply.result if isinstance(reply, Answered) else b""
+    return {each.item.client_id: each.turn_id for each in _entries(page, Entry)
             if each.item.client_id is not None}  # fmt: skip
+
+
+def _entries(page: bytes, kind: type[T]) -> Iterator[T]:
+    """What we understand of a page: a message must not wait because Codex says more, or less."""
+    with contextlib.suppress(msgspec.DecodeError):
+        for entry in msgspec.json.decode(page, type=_Page).data:
+            with contextlib.suppress(msgspec.DecodeError):
+                yield msgspec.json.decode(entry, type=kind)
 
 
 def turn_of(reply: Answered) -> str | None:

@@ -26,7 +26,7 @@ IMPURE = {
     "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib.request", "uuid",
     "httpx2", "starlette", "uvicorn", "uvloop",
 }  # fmt: skip
-MAX_MODULE, MAX_FUNCTION = 400, 60
+MAX_MODULE, MAX_FUNCTION = 600, 60
 
 
 def room_of(path: Path) -> str:

@@ -42,6 +42,9 @@ TITLES: dict[int, str] = {
     33: "A database of another version",
     34: "Work that could hold up everybody else",
     35: "A hostile transcript to import",
+    36: "An older copy of the log that was put back",
+    37: "A signal that is not the usual one",
+    38: "A process that many sessions share",
 }
 
 _NAME = re.compile(r"test_case_(\d\d)_(\w+)")

@@ -70,3 +70,24 @@ test("who may only read is offered nothing else, and leaves when the token does"
   await client.revokeToken("guest");
   await expect(page.getByLabel("Token")).toBeVisible();
 });
+
+test("nothing is offered before the daemon has said what one may do", async ({
+  inside: page,
+  daemon,
+}) => {
+  // Before, a status that failed offered everything to everybody.
+  await page.route("**/v1/status", (route) => route.fulfill({ status: 500, body: "{}" }));
+  await daemon.client.createSession("unsure", { agent: "mock", title: "Unsure" });
+  await daemon.client.postMessage("unsure", "permission");
+  await page.goto(`${daemon.url}/ui/#/sessions/unsure`);
+  await page.reload();
+
+  const card = page.getByRole("log").getByRole("group", { name: /Permission/ });
+  await expect(card).toContainText("Asking the daemon what you may do here…");
+  await expect(card.getByRole("button", { name: "Allow once" })).toBeHidden();
+  await expect(page.getByRole("textbox", { name: "Message" })).toBeHidden();
+
+  await page.unrouteAll();
+  await expect(card.getByRole("button", { name: "Allow once" })).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Message" })).toBeVisible();
+});

@@ -9,12 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman import __version__
+from dragoman.adapter import Adapter
 from dragoman.http.answers import answer
 from dragoman.http.crowd import Crowd
 from dragoman.http.daemon import Daemon, daemon_of
 from dragoman.http.door import CALLER
 from dragoman.http.protocol import CONNECTION
-from dragoman.runtime.agents import Agents
+from dragoman.runtime.agents import Agents, Found
 from dragoman.schema.http import ProcessList
 from dragoman.schema.status import (
     AgentStatus,
@@ -30,10 +31,10 @@ from dragoman.store import Vitals
 async def get_status(request: Request) -> Response:
     """How the daemon does."""
     daemon, caller = daemon_of(request.scope), request.scope[CALLER]
-    vitals, processes, agents = await asyncio.gather(
+    vitals, processes, places = await asyncio.gather(
         daemon.store.vitals(),
         daemon.sessions.processes(),
-        asyncio.to_thread(_agents, daemon.agents),
+        asyncio.to_thread(_places, daemon.agents),
     )
     return answer(
         DaemonStatus(
@@ -46,7 +47,7 @@ async def get_status(request: Request) -> Response:
             sessions=vitals.sessions,
             queued=vitals.queued,
             readers=vitals.readers + vitals.all_readers,
-            agents=agents,
+            agents=tuple(_agent(daemon.agents, *each) for each in places),
             limits=_limits(daemon, vitals, processes, request.scope[CONNECTION].crowd),
         )
     )
@@ -63,17 +64,18 @@ def _store(vitals: Vitals, path: str) -> StoreStatus:
     )
 
 
-def _agents(agents: Agents) -> tuple[AgentStatus, ...]:
+def _places(agents: Agents) -> list[tuple[Adapter, Found | None]]:
     """Look for each agent on the disk; none is started to be asked."""
-    found = ((adapter, agents.find(adapter)) for adapter in agents.all())
-    return tuple(
-        AgentStatus(
-            id=adapter.id,
-            installed=where is not None,
-            version=where.version if where else None,
-            server_status=agents.servers.status(adapter),
-        )
-        for adapter, where in found
+    return [(adapter, agents.find(adapter)) for adapter in agents.all()]
+
+
+def _agent(agents: Agents, adapter: Adapter, found: Found | None) -> AgentStatus:
+    """What is known of an agent. On the loop: servers and their clock are the loop's."""
+    return AgentStatus(
+        id=adapter.id,
+        installed=found is not None,
+        version=found.version if found else None,
+        server_status=agents.servers.status(adapter),
     )
 
 

@@ -6,16 +6,35 @@ import { client, sessions } from "./api";
 
 export type Scope = DaemonStatus["caller"]["scopes"][number];
 
-/** As it was when the page connected; null before. */
+const RETRY_MS = 2_000;
+
+/** As it was when the page connected; null as long as the daemon has not said. */
 export const daemon = new Store<DaemonStatus | null>(null);
+
+let connections = 0;
 
 sessions.connection.watch(async () => {
   if (sessions.connection.get() !== "open") return;
-  // Without an answer everything is offered, and the daemon says what is refused.
-  daemon.set(await client.status().catch(() => null));
+  const connection = ++connections;
+  const isCurrent = () => connection === connections && sessions.connection.get() === "open";
+  while (isCurrent()) {
+    const status = await client.status().catch(() => null);
+    if (!isCurrent()) return;
+    daemon.set(status);
+    if (status !== null) return;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
 });
 
-/** Whether one may do what needs this scope; so it seems until the daemon has said. */
+/** Whether one may do what needs this scope; nothing is offered before the daemon has said. */
 export function useMay(scope: Scope): boolean {
-  return useStore(daemon)?.caller.scopes.includes(scope) ?? true;
+  return useStore(daemon)?.caller.scopes.includes(scope) ?? false;
+}
+
+/** What to show in place of what one may not do, or null where one may. */
+export function useRefusal(scope: Scope, refusal: string): string | null {
+  const isKnown = useStore(daemon) !== null;
+  const may = useMay(scope);
+  if (may) return null;
+  return isKnown ? refusal : "Asking the daemon what you may do here…";
 }

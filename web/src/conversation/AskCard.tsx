@@ -1,4 +1,5 @@
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { useRefusal } from "../app/rights";
 import { Plain } from "../parts/Plain";
 import { isLost, useLeaving } from "../ui/focus";
 import { clock } from "../ui/words";
@@ -113,7 +114,8 @@ function Problem({ text }: { text: string | null }) {
 
 /** In place of the answers, for who may only look. */
 export function MayNotAnswer() {
-  return <p className="dim small">Your token may not answer. Whoever may is still asked.</p>;
+  const refusal = useRefusal("approve", "Your token may not answer. Whoever may is still asked.");
+  return <p className="dim small">{refusal}</p>;
 }
 
 /** A key, as long as it would do something here. */

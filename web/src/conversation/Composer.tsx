@@ -1,6 +1,6 @@
 import type { SessionInfo } from "dragoman-client";
 import { sessions } from "../app/api";
-import { useMay } from "../app/rights";
+import { useRefusal } from "../app/rights";
 import type { View } from "../state/fold";
 import { useStore } from "../state/store";
 import type { Transcript, Window } from "../state/transcript";
@@ -16,7 +16,7 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
   const { session, transcript } = props;
   const window = useStore(transcript.window);
   const { state } = window.view;
-  const mayWrite = useMay("write");
+  const refusal = useRefusal("write", "You may read here. Your token sends no messages.");
   const hasEnded = session.ended || state.ended;
   return (
     <section className="composer" aria-label="Your message">
@@ -30,7 +30,7 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
             queue={state.queue}
             pendingCount={session.pendingCount}
           />
-          {mayWrite ? (
+          {refusal === null ? (
             <ComposerForm
               key={session.sessionId}
               sessionId={session.sessionId}
@@ -39,7 +39,7 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
               wantsEnd={transcript.wantsEnd}
             />
           ) : (
-            <p className="composer-ended">You may read here. Your token sends no messages.</p>
+            <p className="composer-ended">{refusal}</p>
           )}
         </>
       )}

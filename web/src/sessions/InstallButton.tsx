@@ -1,5 +1,5 @@
 import type { AgentInfo } from "dragoman-client";
-import { useMay } from "../app/rights";
+import { useRefusal } from "../app/rights";
 import { duration } from "../ui/words";
 import { install, useInstall } from "./agents";
 import { useNow } from "./now";
@@ -8,15 +8,15 @@ import "./InstallButton.css";
 /** Installs an agent, or fetches it anew. */
 export function InstallButton({ agent }: { agent: AgentInfo }) {
   const going = useInstall(agent.id);
-  const mayInstall = useMay("admin");
+  const refusal = useRefusal("admin", "Your token may not install agents.");
   const isGoing = going !== null && going.problem === null;
   const verb = agent.installed ? "Reinstall" : "Install";
   return (
     <button
       type="button"
       className="button small"
-      disabled={isGoing || !mayInstall}
-      title={mayInstall ? undefined : "Your token may not install agents."}
+      disabled={isGoing || refusal !== null}
+      title={refusal ?? undefined}
       aria-label={`${verb} ${agent.name}`}
       onClick={() => void install(agent, agent.installed)}
     >

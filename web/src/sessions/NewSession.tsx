@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useMay } from "../app/rights";
+import { useRefusal } from "../app/rights";
 import { Advanced } from "./Advanced";
 import { AgentChoice } from "./AgentChoice";
 import { type AgentsState, useAgents } from "./agents";
@@ -19,7 +19,7 @@ export function NewSession() {
   const agents = useAgents();
   const form = useDraft(agents.list);
   const [isPicking, setPicking] = useState(false);
-  const mayStart = useMay("write");
+  const refusal = useRefusal("write", "Your token may not start sessions.");
   return (
     <div className="page scroll">
       <form className="new-session" onSubmit={form.submit} aria-busy={form.busy}>
@@ -30,12 +30,12 @@ export function NewSession() {
         <Fields form={form} agents={agents} onBrowse={() => setPicking(true)} />
         {form.problem?.field === null && <FieldProblem text={form.problem.text} />}
         <footer className="row new-session-end">
-          {!mayStart && <span className="dim small">Your token may not start sessions.</span>}
+          {refusal !== null && <span className="dim small">{refusal}</span>}
           {form.busy && <Patience agents={agents} agent={form.draft.agent} />}
           <button
             type="submit"
             className="button primary"
-            disabled={form.busy || form.draft.agent === "" || !mayStart}
+            disabled={form.busy || form.draft.agent === "" || refusal !== null}
           >
             {form.busy ? "Starting…" : "Start session"}
           </button>

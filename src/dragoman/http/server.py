@@ -46,6 +46,19 @@ log = logging.getLogger(__name__)
 GRACEFUL_S = 2
 """How long answers that are under way may take once the daemon stops."""
 BACKLOG = 4096
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGXCPU, signal.SIGPWR)
+"""These stop the daemon, and so does SIGHUP, unless it was ignored at the start."""
+IGNORED_SIGNALS = (
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGVTALRM,
+    signal.SIGPROF,
+    signal.SIGIO,
+    signal.SIGSTKFLT,
+    *range(signal.SIGRTMIN, signal.SIGRTMAX + 1),
+)
+"""These would end a process by default, and mean nothing to us."""
 SWITCH_INTERVAL_S = 0.0001
 """How soon a thread of the store may interrupt the loop: Python's default adds milliseconds."""
 
@@ -81,10 +94,10 @@ def _tune_collector() -> None:
 async def _serve(settings: Settings, guard: Guard) -> None:
     listener = _listen(settings)
     port = listener.getsockname()[1]
+    stop = _stop_signal()  # agents may run before the daemon serves: what waits is delivered
     async with _daemon(settings) as daemon:
         app = make_app(daemon, guard, lambda: port)
         server = _Server(_config(app, Crowd(limits_of(settings)), settings))
-        stop = _stop_signal()
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         heart = asyncio.create_task(_beat(daemon, guard, settings.heartbeat_s))
         with _announced(settings, port, guard.ticket()):
@@ -149,10 +162,22 @@ async def _daemon(settings: Settings) -> AsyncIterator[Daemon]:
 
 
 def _stop_signal() -> asyncio.Task[object]:
+    """Wait for a signal that stops the daemon; no other signal may end it, and leave its agents."""
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    loop = asyncio.get_running_loop()
+    for number in IGNORED_SIGNALS:
+        # A handler, not SIG_IGN: what is ignored stays ignored in every agent that is started.
+        loop.add_signal_handler(number, _ignore_signal, number)
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop.set)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # else it runs under nohup
+        loop.add_signal_handler(signal.SIGHUP, stop.set)
     return asyncio.create_task(stop.wait())
+
+
+def _ignore_signal(number: int) -> None:
+    name = signal.strsignal(number) or "unknown"
+    log.warning("signal %d (%s) is ignored; SIGTERM stops the daemon", number, name)
 
 
 async def _beat(daemon: Daemon, guard: Guard, seconds: float) -> None:

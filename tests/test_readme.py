@@ -1,4 +1,4 @@
-"""The README's first session works word for word, and shows what really comes."""
+"""The README, and the first session that it leads to, work word for word."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from msgspec import Struct
 
 from tests.daemon import Daemon
@@ -18,6 +19,9 @@ from tests.generated import ROOT
 
 PORT = "2468"
 START = "make run\n"
+TEST = "make test\n"
+README = ROOT / "README.md"
+FIRST_SESSION = ROOT / "docs" / "first-session.md"
 DONE = "this block is done"
 DEADLINE_S = 30
 
@@ -37,9 +41,8 @@ class Block(Struct, frozen=True):
     shown: str | None
 
 
-def blocks() -> list[Block]:
-    text = (ROOT / "README.md").read_text()
-    return [Block(found["code"], found["shown"]) for found in _BLOCK.finditer(text)]
+def blocks(page: Path) -> list[Block]:
+    return [Block(found["code"], found["shown"]) for found in _BLOCK.finditer(page.read_text())]
 
 
 def shape(text: str) -> str:
@@ -90,9 +93,12 @@ def terminals(home: Path) -> Iterator[tuple[Daemon, Terminal]]:
             daemon.stop()
 
 
-def test_the_first_session_works_word_for_word(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [README, FIRST_SESSION], ids=lambda page: page.stem)
+def test_every_command_works_word_for_word(page: Path, tmp_path: Path) -> None:
     with terminals(tmp_path) as (daemon, terminal):
-        for block in blocks():
+        for block in blocks(page):
+            if block.code == TEST:
+                continue  # that is who runs this
             if block.code == START:
                 if daemon.process is not None:
                     assert daemon.process.wait(DEADLINE_S) == -signal.SIGKILL
@@ -113,11 +119,19 @@ def _here(text: str, daemon: Daemon) -> str:
     return text.replace(f":{PORT}", f":{daemon.port}").replace(".venv/bin/dragoman", command)
 
 
-def test_the_readme_shows_everything_it_promises() -> None:
-    typed = "".join(block.code for block in blocks())
+def test_the_readme_serves_a_newcomer_with_two_minutes() -> None:
+    """Before, the picture stood below the fold, and the command that tests it nowhere."""
+    text = README.read_text()
+    assert text.index("![") < text.index(START) < text.index(TEST) < text.index("## What it does")
+    assert len(text.splitlines()) < 100
+    assert "first-session.md" in text
+
+
+def test_the_first_session_shows_everything_it_promises() -> None:
+    typed = "".join(block.code for block in blocks(FIRST_SESSION))
     for step in ("/v1/health", "/messages", "/events/sse", "kill -9", "Last-Event-ID"):
         assert step in typed
-    assert [block.code for block in blocks()].count(START) == 2
+    assert [block.code for block in blocks(FIRST_SESSION)].count(START) == 2
 
 
 def test_make_run_starts_the_daemon_as_it_is() -> None:

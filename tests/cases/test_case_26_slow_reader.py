@@ -131,3 +131,45 @@ def test_case_26_a_slow_reader_that_takes_something_now_and_then_is_not_let_go(
                 tail = tail[-100:] + chunk
                 if time.monotonic() - begun < SLOW_S:
                     time.sleep(0.1)  # far slower than the daemon, but never silent
+
+
+PAGE_READERS, PAGES_AHEAD = 60, 8
+
+
+@contextmanager
+def stalled_at_pages(daemon: Daemon, count: int) -> Iterator[socket.socket]:
+    """A reader that asks for so many large pages at once, and takes none."""
+    with closing(socket.socket()) as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.connect(("127.0.0.1", daemon.port))
+        request = (
+            "GET /v1/sessions/s/events?limit=10000 HTTP/1.1",
+            f"Host: localhost:{daemon.port}",
+            f"Authorization: Bearer {daemon.token}",
+        )
+        reader.sendall("\r\n".join((*request, "", "")).encode() * count)
+        yield reader
+
+
+@pytest.mark.slow
+def test_case_26_stalled_readers_of_pages_cost_little_memory(data_dir: Path) -> None:
+    """Before, 60 connections that never read took 800 MB, and 250 MB after they had gone."""
+    with running(data_dir) as daemon:
+        daemon.create("s")
+        for _ in range(4):
+            daemon.turn("s", "burst 2000 1000")
+        before = memory_bytes(daemon)
+        with ExitStack() as stack:
+            for _ in range(PAGE_READERS):
+                stack.enter_context(stalled_at_pages(daemon, PAGES_AHEAD))
+            most = 0
+            for _ in range(20):  # others go on meanwhile, with pages that may be shorter
+                assert daemon.events("s")[-1]["type"] == "turn.ended"
+                most = max(most, memory_bytes(daemon))
+        eventually(lambda: connections(daemon) == 1, "those who stalled are gone")
+        assert most - before < 200 << 20
+        assert memory_bytes(daemon) - before < 120 << 20
+
+
+def connections(daemon: Daemon) -> int:
+    return int(daemon.get("/status")["limits"]["maxConnections"]["used"])

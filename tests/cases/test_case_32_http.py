@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.wire.sse import Events
 from tests.daemon import Daemon, running
 from tests.http import ask, connected, read_answer, request
 
@@ -235,3 +237,53 @@ def _all(connection: socket.socket) -> bytes:
     except ConnectionResetError:
         return received
     return received
+
+
+# --- Old ---
+
+
+def old(target: str, *lines: str, method: str = "GET", body: bytes = b"") -> bytes:
+    head = [f"{method} {target} HTTP/1.0", *lines, f"Content-Length: {len(body)}"]
+    return "\r\n".join([*head, "Content-Type: application/json", "", ""]).encode() + body
+
+
+def whole(daemon: Daemon, sent: bytes) -> tuple[str, bytes]:
+    """Head and body of an answer that ends with its connection."""
+    with connected(daemon.port) as connection:
+        connection.sendall(sent)
+        received = b""
+        while chunk := connection.recv(1 << 16):
+            received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
+    return head.decode().lower(), body
+
+
+@pytest.mark.parametrize("alive", ["close", "keep-alive"])
+def test_case_32_a_stream_for_an_old_client_has_no_chunks(daemon: Daemon, alive: str) -> None:
+    """Before, HTTP/1.0 got chunks, whose sizes it took for lines: it lost events in silence."""
+    session_id = f"old-{alive}"
+    daemon.create(session_id)
+    message = b'{"message":"echo %b"}' % (b"x" * 50_000)
+    for target, method, body in (
+        (f"/v1/sessions/{session_id}/messages/stream", "POST", message),
+        (f"/v1/sessions/{session_id}/events/sse", "GET", b""),
+    ):
+        lines = (host(daemon), bearer(daemon), f"Connection: {alive}")
+        if method == "GET":
+            daemon.request("POST", f"/sessions/{session_id}/terminate")
+        head, content = whole(daemon, old(target, *lines, method=method, body=body))
+        assert "transfer-encoding" not in head
+        assert "connection: close" in head
+        stored = daemon.events(session_id)
+        frames = [json.loads(data) for _, data in Events().feed(content)]
+        assert frames == stored[-len(frames) :]
+        assert len(frames) == len(stored) - (method == "POST")
+
+
+def test_case_32_a_page_for_an_old_client_is_whole(daemon: Daemon) -> None:
+    daemon.create("old-page")
+    daemon.turn("old-page", "burst 2000 100")
+    target = "/v1/sessions/old-page/events?limit=10000"
+    head, content = whole(daemon, old(target, host(daemon), bearer(daemon)))
+    assert "transfer-encoding" not in head
+    assert json.loads(content)["events"] == daemon.events("old-page")

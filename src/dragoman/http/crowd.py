@@ -12,6 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from dragoman.errors import Unavailable
+from dragoman.http.outgoing import Backlog
 from dragoman.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -70,6 +71,7 @@ class Crowd:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
+        self.backlog = Backlog()
         self.refused = 0
         """How many connections and streams were turned away."""
         self._quiet: dict[Member, None] = {}

@@ -12,12 +12,13 @@ from starlette.types import Receive, Scope, Send
 from dragoman.errors import DragomanError, InvalidRequest
 from dragoman.http import parse
 from dragoman.http.daemon import daemon_of
+from dragoman.http.outgoing import LARGE_BYTES
 from dragoman.http.problems import refuse
 from dragoman.http.protocol import CONNECTION, Protocol
 from dragoman.http.sessions import idempotency_key
 from dragoman.http.turn import turn_of
 from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQuery
-from dragoman.store import Batch
+from dragoman.store import Batch, Page
 from dragoman.wire.sse import HEARTBEAT
 
 LOOKS = 10
@@ -36,23 +37,32 @@ class Events:
         """Answer with the stored lines, joined."""
         try:
             wanted = parse.query(EventQuery, scope["query_string"])
-            page = await daemon_of(scope).store.read(
-                scope["path_params"]["session_id"],
-                wanted.offset,
-                wanted.limit,
-                raw=wanted.include_raw,
-            )
+            with scope[CONNECTION].crowd.backlog.page() as max_bytes:
+                page = await daemon_of(scope).store.read(
+                    scope["path_params"]["session_id"],
+                    wanted.offset,
+                    wanted.limit,
+                    raw=wanted.include_raw,
+                    max_bytes=max_bytes,
+                )
         except DragomanError as error:
             return await refuse(scope, send, error)
-        more = b"true" if page.has_more else b"false"
-        body = b'{"events":[%b],"hasMore":%b}' % (page.events, more)
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-        return None
+        return await _send_page(page, send)
+
+
+async def _send_page(page: Page, send: Send) -> None:
+    more = b"true" if page.has_more else b"false"
+    pieces = [b'{"events":[', page.events, b'],"hasMore":%b}' % more]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(sum(map(len, pieces))).encode()),
+    ]
+    if len(page.events) < LARGE_BYTES:
+        pieces = [b"".join(pieces)]  # of a large page there is no second copy
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    for piece in pieces:
+        more_body = piece is not pieces[-1]
+        await send({"type": "http.response.body", "body": piece, "more_body": more_body})
 
 
 class EventStream:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import httptools
+from starlette.types import ASGIApp
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
@@ -26,6 +27,7 @@ from dragoman.errors import (
     Unavailable,
 )
 from dragoman.http.crowd import Crowd
+from dragoman.http.outgoing import Outgoing
 from dragoman.http.problems import MEDIA_TYPE, headers_of, problem
 from dragoman.schema.http import to_json
 
@@ -65,6 +67,7 @@ class Protocol(HttpToolsProtocol):
         self._answering: RequestResponseCycle | None = None
         self._refusal: DragomanError | None = None
         self._stall = (0, NEVER)
+        self._is_framed = True
         self._framing = b""
         """Of the body of a request that asked for an upgrade."""
         self._heard_all = False
@@ -266,15 +269,41 @@ class Protocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         # Uvicorn knows only the request that came last, not the one that is being answered.
         self._answering = cycle
-        super()._start_asgi_task(cycle, app)
+        is_old = cycle.scope["http_version"] == "1.0"
+        # Casts, because uvicorn's types of ASGI and Starlette's are two names for one thing.
+        outgoing = Outgoing(cast("ASGIApp", app), self, self.crowd.backlog, is_old=is_old)
+        super()._start_asgi_task(cycle, cast("ASGI3Application", outgoing))
 
     def write_chunk(self, body: bytes) -> bool:
         """Write a chunk without copying it; False: the reader is slow, or gone."""
         # A hundred readers of one session share one bytes object this way.
         if self.flow.write_paused or self.transport.is_closing():
             return False
-        self.transport.writelines((b"%x\r\n" % len(body), body, b"\r\n"))
+        if self._is_framed:
+            self.transport.writelines((b"%x\r\n" % len(body), body, b"\r\n"))
+        else:
+            self.transport.write(body)
         return True
+
+    def unframe(self) -> None:
+        """Send the answer that begins now without framing; the end of the connection is its end."""
+        self._is_framed = False
+        assert self._answering is not None
+        self._answering.chunked_encoding = False
+        self._answering.keep_alive = False
+
+    def write(self, data: bytes) -> None:
+        """Write without framing."""
+        if not self.transport.is_closing():
+            self.transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the reader has taken nearly everything, or is gone."""
+        await self.flow.drain()
+
+    def stalled_s(self, now: float) -> float:
+        """For how long the reader has taken nothing of what waits for it, as was seen lately."""
+        return max(0.0, now - self._stall[1])
 
     def untaken(self) -> int:
         """How many bytes the reader has yet to take."""

@@ -32,6 +32,7 @@ from dragoman.http.port import holder_of
 from dragoman.http.protocol import Protocol
 from dragoman.http.tickets import TICKET_S, Logins
 from dragoman.http.tokens import Keyring, load_token, token_path
+from dragoman.runtime import linux
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.files import Files
 from dragoman.runtime.kin import kin
@@ -78,6 +79,7 @@ def run(settings: Settings) -> int:
     if token is not None:
         logs.redact(token)
     kin.adopt()
+    linux.free_large_blocks()
     _tune_collector()
     data_dir = Path(settings.data_dir)
     guard = Guard(token, Keyring(data_dir / "tokens.json"), Logins(data_dir / "logins.json"))

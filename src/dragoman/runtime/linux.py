@@ -21,6 +21,8 @@ from typing import NamedTuple
 MARK = "DRAGOMAN_MARK"
 _GONE = (FileNotFoundError, ProcessLookupError)
 _PR_SET_CHILD_SUBREAPER = 36
+_M_MMAP_THRESHOLD = -3
+_LARGE_BYTES = 1 << 20
 
 
 class Process(NamedTuple):
@@ -246,6 +248,14 @@ def _cgroup() -> Path | None:
             folder = mounted / own.removeprefix(root).lstrip("/")
             return folder if os.access(folder / "cgroup.procs", os.W_OK) else None
     return None
+
+
+def free_large_blocks() -> None:
+    """From now on large blocks of memory go back to the system when they are freed."""
+    # The C library raises its limit with each one that is freed, and then keeps them for itself.
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def adopt_orphans() -> None:

@@ -232,8 +232,10 @@ class Store(Protocol):
     def sequence(self, session_id: str) -> int:
         """The last sequence given out in a session that is being watched."""
 
-    async def read(self, session_id: str, after: int, limit: int, *, raw: bool) -> Page:
-        """A page of events; large events make it shorter than `limit`."""
+    async def read(
+        self, session_id: str, after: int, limit: int, *, raw: bool, max_bytes: int
+    ) -> Page:
+        """A page of events; shorter than `limit` where they are large, at least one event."""
 
     async def position(self, session_id: str) -> tuple[int, bool]:
         """The last committed sequence, and whether the session has ended."""

@@ -151,10 +151,16 @@ def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -
 
 
 def page(
-    db: sqlite3.Connection, session: int, after: int, limit: int, committed: int, raw: bool
+    db: sqlite3.Connection,
+    session: int,
+    after: int,
+    limit: int,
+    committed: int,
+    raw: bool,
+    max_bytes: int = MAX_PAGE_BYTES,
 ) -> Page:
     """Events after a sequence, joined by commas; as many as the limits allow, at least one."""
-    events, end = _PAGE.read(db, session, after, min(after + limit, committed), MAX_PAGE_BYTES, raw)
+    events, end = _PAGE.read(db, session, after, min(after + limit, committed), max_bytes, raw)
     return Page(events, end, end < committed)
 
 

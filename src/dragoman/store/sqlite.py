@@ -34,7 +34,16 @@ from dragoman.store.feed import Feed, Sink
 from dragoman.store.ids import now_ms
 from dragoman.store.lock import FolderLock
 from dragoman.store.opening import open_database
-from dragoman.store.reader import MAX_BATCH_BYTES, Readers, batch, bodies, is_full, locate, page
+from dragoman.store.reader import (
+    MAX_BATCH_BYTES,
+    MAX_PAGE_BYTES,
+    Readers,
+    batch,
+    bodies,
+    is_full,
+    locate,
+    page,
+)
 from dragoman.store.recent import Recent
 from dragoman.store.stamp import stamp
 from dragoman.store.tally import Tally
@@ -212,10 +221,18 @@ class SqliteStore:
             # What was numbered after the failed write failed too: its numbers are free again.
             feed.assigned, feed.assigned_total = feed.committed, feed.committed_total
 
-    async def read(self, session_id: str, after: int, limit: int, *, raw: bool) -> Page:
-        """A page of events; large events make it shorter than `limit`."""
+    async def read(
+        self,
+        session_id: str,
+        after: int,
+        limit: int,
+        *,
+        raw: bool,
+        max_bytes: int = MAX_PAGE_BYTES,
+    ) -> Page:
+        """A page of events; shorter than `limit` where they are large, at least one event."""
         feed = await self._feed(session_id)
-        key = (feed.session, after, limit, raw)
+        key = (feed.session, after, limit, raw, max_bytes)
         found = self._pages.get(key)
         if found is None:
             work = partial(
@@ -225,6 +242,7 @@ class SqliteStore:
                 limit=limit,
                 committed=feed.committed,
                 raw=raw,
+                max_bytes=max_bytes,
             )
             found = await self._readers.run(work)
             if found.has_more:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.bench import Bench
+from benchmarks.endings import endings
 from benchmarks.ingest import ingest, store
 from benchmarks.inspector import inspector
 from benchmarks.load import Load
@@ -29,6 +30,7 @@ WORKLOADS: dict[str, Callable[[Bench], list[Row]]] = {
     "ingest": ingest,
     "idle": idle,
     "start": startup,
+    "endings": endings,
     "store": store,
     "inspector": inspector,
 }

@@ -31,6 +31,14 @@ STRAY = (
     f"os.execve(sys.executable, [sys.executable, '-c', {SLEEP!r}], {{}})"
 )
 
+SCRUBBED = (
+    "def scrubbed(pid):\n"
+    "    try: words = open(f'/proc/{pid}/cmdline', 'rb').read()\n"
+    "    except OSError: return False\n"
+    "    return words != b'' and b'fork' not in words\n"
+)
+"""Whether a stray has executed something else; one that has just ended has no mark either."""
+
 
 @pytest.fixture
 def mark() -> str:
@@ -139,13 +147,40 @@ def test_exit_codes_of_our_own_are_kept_while_orphans_are_reaped() -> None:
         "while linux.state(stray.pid) != 'Z': time.sleep(0.01)\n"
         "def mine(): return {p.pid for p in linux.everyone() if p.parent == os.getpid()}\n"
         "def lost(): return [p for p in mine() - {other.pid, stray.pid} if linux.state(p) != 'Z']\n"
-        "while [linux.mark_on(p) for p in lost()] != [None]: time.sleep(0.01)\n"
+        f"{SCRUBBED}"
+        "while [scrubbed(p) for p in lost()] != [True]: time.sleep(0.01)\n"
         "kin.sweep('folder:s4', stray.family); stray.reap()\n"
         "assert len(lost()) == 1, 'it may be one of s3, too'\n"
         "kin.sweep('folder:s3', other.family); assert other.reap(5) == -9\n"
         "deadline = time.monotonic() + 5\n"
         "while mine() and time.monotonic() < deadline: kin.watch()\n"
         "assert mine() == set()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_what_either_of_two_may_have_started_ends_when_both_do() -> None:
+    """Before, each of two that ended at once left it to the other, for a second."""
+    code = (
+        "import os, sys, time\n"
+        "from dragoman.runtime import linux\n"
+        "from dragoman.runtime.kin import kin\n"
+        "kin.adopt()\n"
+        "def start(code, mark):\n"
+        "    return kin.start([sys.executable, '-c', code], environ={}, cwd='/', mark=mark,\n"
+        "        stdin=0, stdout=1, stderr=2)\n"
+        "one = start('import time; time.sleep(60)', 'folder:s1')\n"
+        f"other = start({STRAY!r}, 'folder:s2')\n"
+        "def lost():\n"
+        "    return [p for p in linux.everyone() if p.parent == os.getpid() and not p.dead\n"
+        "        and p.pid not in (one.pid, other.pid)]\n"
+        f"{SCRUBBED}"
+        "while [scrubbed(p.pid) for p in lost()] != [True]: time.sleep(0.01)\n"
+        "results = [kin.submit_sweep(each.mark, each.family) for each in (one, other)]\n"
+        "counts = [result.result() for result in results]\n"
+        "assert lost() == [], lost()\n"
+        "assert one.reap(5) == -9 and other.reap(5) == 0\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()

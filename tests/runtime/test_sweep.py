@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -67,6 +68,29 @@ def test_a_sweep_of_a_daemon_takes_all_its_sessions_and_no_neighbours(
 
 def test_a_sweep_that_finds_nothing_does_nothing(folder: str) -> None:
     assert kin.sweep(f"{folder}:s1") == 0
+
+
+def test_case_34_sweeps_at_the_same_time_share_their_looks(folder: str) -> None:
+    """Before, each read all of /proc three times by itself: what many cost grew with the square."""
+    marks = [f"{folder}:s{number}" for number in range(24)]
+    processes = [_start(mark) for mark in marks]
+    before = kin.looks
+    results = [kin.submit_sweep(mark) for mark in marks]
+    assert [result.result() for result in results] == [1] * len(marks)
+    assert kin.looks - before < len(marks)
+    for process in processes:
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+
+
+def test_sweeps_at_the_same_time_each_find_what_is_theirs(folder: str) -> None:
+    marks = [f"{folder}:s1", f"{folder}:s1", f"{folder}:s2", f"{folder}:"]
+    processes = [_start(f"{folder}:s{number}") for number in (1, 2, 3)]
+    results = [kin.submit_sweep(mark) for mark in marks]
+    assert [result.result() for result in results] == [1, 1, 1, 3]
+    for process in processes:
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
 
 
 def test_a_process_is_known_by_its_pid_and_its_start() -> None:

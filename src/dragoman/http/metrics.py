@@ -16,6 +16,7 @@ from dragoman import __version__
 from dragoman.http.crowd import Crowd
 from dragoman.http.daemon import Daemon, daemon_of
 from dragoman.http.protocol import CONNECTION
+from dragoman.runtime.kin import kin
 from dragoman.schema.http import ProcessList, ServerStatus
 from dragoman.store import Vitals
 from dragoman.store.tally import BOUNDS_S, Histogram
@@ -73,6 +74,8 @@ METRICS: tuple[Known, ...] = (
           "shared ones", ("agent",)),
     Known("counter", "process_exits", "processes of sessions that have ended, in whatever "
           "way", ("agent",)),
+    Known("counter", "process_looks", "looks at every process of the machine, to find what belongs "
+          "to agents"),
     Known("gauge", "servers_up", "1 where an agent's shared process runs", ("agent",)),
     Known("counter", "server_restarts", "restarts of shared processes after a failure",
           ("agent",)),
@@ -172,6 +175,7 @@ def _about_agents(look: _Look) -> dict[str, Values | Histogram]:
         "processes_memory_bytes": _by({purpose: memory[purpose] for purpose in _PURPOSES}),
         "process_starts": _by({agent: each.starts for agent, each in lives}),
         "process_exits": _by({agent: each.exits for agent, each in lives}),
+        "process_looks": _one(kin.looks),
         "servers_up": _by({agent: server.status == "running" for agent, server in servers}),
         "server_restarts": _by({agent: server.restart_count for agent, server in servers}),
         "unrouted": _by({agent: server.unrouted for agent, server in servers}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Literal
 
@@ -22,21 +23,29 @@ class Holder(Struct, frozen=True):
     session_ids: tuple[str, ...] = ()
 
 
+Below = dict[int, list[linux.Process]]
+"""Each process's children, by its pid."""
 _NOBODY = Holder("other")
 
 
 def census(holders: Mapping[str, Holder]) -> ProcessList:
     """Look at all our processes; `holders` tells, by mark, whose they are. Takes a moment."""
     living = {process.pid: process for process in linux.everyone()}
-    found = (_entry(child, holders, living) for child in kin.children())
+    below: Below = defaultdict(list)
+    for process in living.values():
+        below[process.parent].append(process)
+    found = (_entry(child, holders, living, below) for child in kin.children())
     entries = sorted((entry for entry in found if entry), key=lambda entry: entry.started_at)
     return ProcessList(processes=tuple(entries))
 
 
 def _entry(
-    child: Child, holders: Mapping[str, Holder], living: Mapping[int, linux.Process]
+    child: Child,
+    holders: Mapping[str, Holder],
+    living: Mapping[int, linux.Process],
+    below: Below,
 ) -> AgentProcess | None:
-    tree = tuple(info for info in map(_info, _family(child, living)) if info is not None)
+    tree = tuple(info for info in map(_info, _family(child, living, below)) if info is not None)
     if not tree or tree[0].pid != child.pid:
         return None
     holder = holders.get(child.mark, _NOBODY)
@@ -52,17 +61,15 @@ def _entry(
     )
 
 
-def _family(child: Child, living: Mapping[int, linux.Process]) -> list[linux.Process]:
+def _family(child: Child, living: Mapping[int, linux.Process], below: Below) -> list[linux.Process]:
     """It, its descendants as they are, and those that it is known to have had."""
     known = dict(child.family)
     found = [living[pid] for pid in known if pid in living and living[pid].started == known[pid]]
     pids = {process.pid for process in found}
-    grown = True
-    while grown:
-        young = [each for each in living.values() if each.parent in pids and each.pid not in pids]
-        pids |= {process.pid for process in young}
+    for process in found:  # it grows while we walk
+        young = [each for each in below.get(process.pid, ()) if each.pid not in pids]
+        pids |= {each.pid for each in young}
         found += young
-        grown = bool(young)
     return found
 
 

@@ -14,17 +14,17 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
 from dragoman.runtime import linux
 from dragoman.runtime.linux import Process
+from dragoman.runtime.sweeps import SWEEP_S as SWEEP_S
+from dragoman.runtime.sweeps import Family as Family
+from dragoman.runtime.sweeps import Sweep, Sweeps
 
 log = logging.getLogger(__name__)
-Family = dict[int, int]
-"""Pids and their start times."""
-SWEEP_S = 5.0
-"""How long a sweep goes on; only what the kernel itself holds outlives it."""
 LOOKS = 3
 """How often nobody must be found: in the middle of an exec a process shows no environment."""
 _NOBODY = "-"
@@ -81,9 +81,17 @@ class Kin:
     def __init__(self) -> None:
         self._own: dict[int, Child] = {}
         self._lock = threading.Lock()
-        self._watching = threading.Lock()
-        self._reaped = 0
-        """How many of those that we adopted have ended."""
+        self.looks = 0
+        """How often all of /proc was read."""
+        self._looker = ThreadPoolExecutor(1, "look")
+        self._wanted = threading.Condition()
+        """Guards the three that follow."""
+        self._looking = False
+        self._sweeps: list[Sweep] = []
+        self._watchers: list[Future[None]] = []
+        self._strangers: list[tuple[str, Process]] = []
+        self._orphans: list[Process] = []
+        """Our children that nobody of ours is known to have started."""
         self._adopts = False
         """Orphans come to us."""
         self._alone = False
@@ -154,112 +162,53 @@ class Kin:
     def sweep(self, mark: str, family: Family | None = None, *, looks: int = LOOKS) -> int:
         """Kill whatever carries this mark or belongs to this family, until none is left.
 
-        How many there were. What is found is stopped before anything is killed: who is stopped
-        starts nothing, so even a process that only starts others is caught.
+        How many there were. For a thread, never for the event loop.
         """
-        family = {} if family is None else family
-        killed: set[tuple[int, int]] = set()
-        deadline = time.monotonic() + SWEEP_S
-        clean = attempts = 0
-        with self._lock:
-            penned = [each for each in self._own.values() if linux.covers(mark, each.mark)]
-        for child in penned:
-            child.end_pen()
-        while clean < looks and time.monotonic() < deadline:
-            reaped = self._reaped
-            try:
-                found = self._stop(mark, family, deadline)
-            except OSError:  # no descriptor is free: who sees nobody must not say so
-                found, reaped = set(), -1
-            for pid, started in sorted(found, reverse=True):
-                linux.send_signal(pid, started, signal.SIGKILL)
-            killed |= found
-            # One who is another every moment is seen by nobody, but leaves his dead to us.
-            clean = 0 if found or self._reaped > reaped else clean + 1
-            attempts += 1
-            if clean < looks:
-                time.sleep(min(0.001 * attempts, 0.02))  # the kernel needs a moment
-        if clean < looks:
-            log.error("not all processes of %s could be ended", mark)
-        return len(killed)
+        return self.submit_sweep(mark, family, looks=looks).result()
 
-    def _stop(self, mark: str, family: Family, deadline: float) -> set[tuple[int, int]]:
-        """Stop all of them, and look again until there is no new one."""
-        stopped: set[tuple[int, int]] = set()
-        while time.monotonic() < deadline:
-            before = len(stopped)
-            for process in self._kin_of(mark, family):
-                identity = process.pid, process.started
-                if identity not in stopped:
-                    linux.send_signal(*identity, signal.SIGSTOP)
-                    stopped.add(identity)
-            if len(stopped) == before:
-                break
-        return stopped
-
-    def _kin_of(self, mark: str, family: Family) -> Iterator[Process]:
-        """Those that live, each as soon as it is met; all of them join the family."""
-        eldest = min(family.values(), default=0) if not mark.endswith(":") else 0
-        for process in self._others():
-            if process.started < eldest:
-                continue  # nobody is older than who started it
-            if self._belongs(process, mark, family):
-                family[process.pid] = process.started
-                yield process
-
-    def _belongs(self, process: Process, mark: str, family: Family) -> bool:
-        if family.get(process.pid) == process.started:
-            return True
-        # A pid is nobody else's while a session or group is called by it and its owner is there.
-        near = {process.parent, process.session, process.group} - {process.pid}
-        if any(pid in family and _is(pid, family[pid]) for pid in near):
-            return True
-        found = linux.mark_on(process.pid)
-        return linux.covers(mark, found) or self._is_stray(process, mark, found)
-
-    def _is_stray(self, process: Process, mark: str, found: str | None) -> bool:
-        """It left its family, and nobody with another mark can have started it."""
-        if not self._alone or process.parent != os.getpid():
-            return False
-        with self._lock:
-            elders = {each.mark for each in self._own.values() if each.started <= process.started}
-            return (
-                process.pid not in self._own
-                and not any(each.mark == found for each in self._own.values())
-                and all(linux.covers(mark, elder) for elder in elders)
-            )
+    def submit_sweep(
+        self, mark: str, family: Family | None = None, *, looks: int = LOOKS
+    ) -> Future[int]:
+        """The same, for who has no thread to wait in."""
+        sweep = Sweep(mark, {} if family is None else family, looks)
+        with self._wanted:
+            self._sweeps.append(sweep)
+            self._wake_looker()
+        return sweep.result
 
     # --- Watching ---
 
     def watch(self) -> list[tuple[str, Process]]:
         """Look around: learn who belongs to whom, before they lose each other, and reap.
 
-        Those that joined a family without its mark, each with the mark that it should carry:
-        nobody could find them after us.
+        Those that have joined a family without its mark, each with the mark that it should carry:
+        nobody could find them after us. For a thread, never for the event loop.
         """
-        if _childless():
-            return []
-        try:
-            return self._watch()
-        except OSError as error:
-            log.warning("cannot look after processes: %s", error)
-            return []
-
-    def _watch(self) -> list[tuple[str, Process]]:
-        with self._watching:
-            everyone = {process.pid: process for process in self._others()}
-            with self._lock:
-                children = list(self._own.values())
-            strangers = self._learn(everyone, children)
-        if self._alone and any(self._is_stray(each, _NOBODY, "") for each in everyone.values()):
+        self.submit_watch().result()
+        with self._lock:
+            orphaned = any(self._elders(each) == set() for each in self._orphans)
+            strangers, self._strangers = self._strangers, []
+        if orphaned:
             self.sweep(_NOBODY)
         return strangers
 
-    def _learn(
-        self, everyone: Mapping[int, Process], children: list[Child]
-    ) -> list[tuple[str, Process]]:
+    def submit_watch(self) -> Future[None]:
+        """Learn who belongs to whom, for who has no thread to wait in."""
+        done: Future[None] = Future()
+        done.set_running_or_notify_cancel()
+        if _childless():
+            done.set_result(None)
+            return done
+        with self._wanted:
+            self._watchers.append(done)
+            self._wake_looker()
+        return done
+
+    def _learn(self, everyone: Mapping[int, Process]) -> None:
+        children = self.children()
         parents = {pid: child for child in children for pid in child.keep(everyone)}
         strangers: list[tuple[str, Process]] = []
+        orphans: list[Process] = []
         for process in sorted(everyone.values(), key=lambda each: (each.started, each.pid)):
             if process.pid in parents:
                 continue
@@ -269,37 +218,143 @@ class Kin:
                 child.family[process.pid] = process.started
                 if linux.mark_on(process.pid) != child.mark:
                     strangers.append((child.mark, process))
-        return strangers
+            elif process.parent == os.getpid():
+                orphans.append(process)
+        with self._lock:
+            self._strangers += strangers
+            self._orphans = orphans
 
     def _parent_of_stray(self, process: Process, children: list[Child]) -> Child | None:
         """The only one of our children that can have started what was left to us."""
-        if not self._alone or process.parent != os.getpid():
+        if process.parent != os.getpid() or not self._alone:
             return None
         elders = [each for each in children if each.started <= process.started]
         if len(elders) != 1:
             return None
-        mark = elders[0].mark
-        return elders[0] if self._is_stray(process, mark, linux.mark_on(process.pid)) else None
+        with self._lock:
+            marks = self._elders(process, linux.mark_on(process.pid))
+        return elders[0] if marks == {elders[0].mark} else None
 
-    def _others(self) -> Iterator[Process]:
-        """Everybody who lives but us. Of the dead, those whom we adopted are reaped.
+    def _elders(self, process: Process, found: str | None = "") -> set[str] | None:
+        """The marks of all that can have started what was left to us; None: it was not.
+
+        `found` is the mark that it carries: one of ours tells whose it is. Call with the lock.
+        """
+        if process.parent != os.getpid() or not self._alone or process.pid in self._own:
+            return None
+        if any(each.mark == found for each in self._own.values()):
+            return None
+        return {each.mark for each in self._own.values() if each.started <= process.started}
+
+    # --- Looking ---
+
+    def _wake_looker(self) -> None:
+        """Have somebody look, where nobody does. Call with `_wanted`."""
+        if self._looking:
+            self._wanted.notify()
+        else:
+            self._looking = True
+            self._looker.submit(self._work).add_done_callback(self._stopped_looking)
+
+    def _stopped_looking(self, work: Future[None]) -> None:
+        """Nobody waits for ever, whatever became of the one who looks."""
+        error = work.exception()
+        if error is not None:
+            with self._wanted:
+                self._looking = False
+                sweeps, self._sweeps = self._sweeps, []
+                watchers, self._watchers = self._watchers, []
+            for sweep in sweeps:
+                if not sweep.result.done():
+                    sweep.result.set_exception(error)
+            for watcher in watchers:
+                watcher.set_exception(error)
+
+    def _work(self) -> None:
+        """Look for as long as somebody needs it. A look that began after one asked is good for it.
+
+        So however many end at once, all of /proc is read as often as for one of them.
+        """
+        while True:
+            with self._wanted:
+                if not self._wait_until_due():
+                    self._looking = False
+                    return
+                sweeps = Sweeps(self._sweeps)
+                watchers, self._watchers = self._watchers, []
+            began = time.monotonic()
+            complete = self._look(sweeps, learn=bool(watchers))
+            over = {each for each in sweeps.all if each.look_ended(began, complete=complete)}
+            with self._wanted:
+                self._sweeps = [each for each in self._sweeps if each not in over]
+            for watcher in watchers:
+                watcher.set_result(None)
+
+    def _wait_until_due(self) -> bool:
+        """Wait until somebody needs a look; False: nobody does."""
+        while self._sweeps and not self._watchers:
+            pause_s = min(each.due for each in self._sweeps) - time.monotonic()
+            if pause_s <= 0:
+                break
+            self._wanted.wait(pause_s)
+        return bool(self._sweeps or self._watchers)
+
+    def _look(self, sweeps: Sweeps, *, learn: bool) -> bool:
+        """Look at everybody once; False: not everybody could be seen."""
+        self.looks += 1
+        self._end_pens(Sweeps(each for each in sweeps.all if each.fresh))
+        try:
+            everyone = {process.pid: process for process in self._meet(sweeps)}
+            if learn:
+                self._learn(everyone)
+        except OSError as error:  # no descriptor is free
+            if learn:
+                log.warning("cannot look after processes: %s", error)
+            return False
+        return True
+
+    def _end_pens(self, fresh: Sweeps) -> None:
+        for sweep in fresh.all:
+            sweep.begin()
+        for child in self.children() if fresh.all else ():
+            if fresh.of_mark(child.mark):
+                child.end_pen()
+
+    def _meet(self, sweeps: Sweeps) -> Iterator[Process]:
+        """Everybody who lives but us. Whom a sweep is for is stopped as soon as it is met."""
+        me = os.getpid()
+        for process in linux.everyone():
+            if process.dead:
+                if process.parent == me and self._adopts:
+                    self._reap(process, sweeps)
+            elif process.pid != me:
+                if sweeps.all:
+                    sweeps.stop(process, self._sweeps_of(process, sweeps))
+                yield process
+
+    def _sweeps_of(self, process: Process, sweeps: Sweeps) -> Iterator[Sweep]:
+        yield from sweeps.of_family(process)
+        yield from sweeps.of_relatives(process)
+        found = linux.mark_on(process.pid)
+        yield from sweeps.of_mark(found)
+        with self._lock:
+            elders = self._elders(process, found)
+        if elders is not None:
+            yield from sweeps.of_all_marks(elders)
+
+    def _reap(self, process: Process, sweeps: Sweeps) -> None:
+        """Reap one of the dead whom we adopted.
 
         Never by waiting for just anybody: the exit codes of our own children are not to be lost.
         """
-        me = os.getpid()
-        for process in linux.everyone():
-            if not process.dead:
-                if process.pid != me:
-                    yield process
-            elif process.parent == me and self._adopts:
-                self._reap(process.pid)
-
-    def _reap(self, pid: int) -> None:
         with self._lock:
-            if pid not in self._own:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, os.WNOHANG)
-                    self._reaped += 1
+            if process.pid in self._own:
+                return
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
+            own = self._own.values()
+            marks = {each.mark for each in own if each.family.get(process.pid) == process.started}
+        sweeps.unsettle(process, marks)
 
 
 def _childless() -> bool:
@@ -308,11 +363,6 @@ def _childless() -> bool:
     except ChildProcessError:
         return True
     return False
-
-
-def _is(pid: int, started: int) -> bool:
-    found = linux.look(pid)
-    return found is not None and found.started == started
 
 
 kin = Kin()

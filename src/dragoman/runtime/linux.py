@@ -46,7 +46,7 @@ class Process(NamedTuple):
 def look(pid: int) -> Process | None:
     """A process, None where there is none. Raise OSError where nobody can be seen."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             fields = file.read().rpartition(b")")[2].split()
     except _GONE:
         return None
@@ -103,7 +103,7 @@ def everyone() -> Iterator[Process]:
 def mark_on(pid: int) -> str | None:
     """The mark that a process carries in its environment, as it was when it was executed."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
             environ = b"\0" + file.read()
     except (*_GONE, PermissionError):
         return None  # it has ended, or is not ours to read
@@ -121,6 +121,12 @@ def marked(mark: str) -> Iterator[tuple[int, int]]:
 def covers(mark: str, found: str | None) -> bool:
     """Whether a mark that was found is this one, or one of those that it stands for."""
     return found == mark or (found is not None and mark.endswith(":") and found.startswith(mark))
+
+
+def lives(pid: int, started: int) -> bool:
+    """Whether exactly this process is there, or waits to be reaped. Raise OSError as `look`."""
+    found = look(pid)
+    return found is not None and found.started == started
 
 
 def start_time(pid: int) -> int:

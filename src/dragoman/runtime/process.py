@@ -229,7 +229,7 @@ class AgentProcess:
         self._over.set()
         await confined  # it must not be reaped before: its pid could be another's
         # It is swept before it is reaped: until then nobody else can be called by its pid.
-        await asyncio.to_thread(kin.sweep, child.mark, dict(child.family))
+        await asyncio.wrap_future(kin.submit_sweep(child.mark, dict(child.family)))
         self._code = child.reap()
         # What is still in the pipes belongs to it. One that escaped may hold them open and go on
         # writing, so this ends after what a pipe can hold.
@@ -277,7 +277,7 @@ class AgentProcess:
         for step, patience_s in steps[1:] if at_work else steps:
             if not self._over.is_set():
                 # Who belongs to whom can be seen only as long as nobody is gone.
-                await asyncio.to_thread(kin.watch)
+                await asyncio.wrap_future(kin.submit_watch())
             step()
             if await self.over_within(patience_s):
                 break

@@ -293,7 +293,7 @@ class Pump:
         )
         if process.shared:
             # It goes on for others; what it has started for this session does not.
-            await asyncio.to_thread(kin.sweep, self._mark)
+            await asyncio.wrap_future(kin.submit_sweep(self._mark))
         while not process.drained:
             self._hear(process)
         self.process = None

@@ -71,6 +71,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     expected: bool
     """We caused it."""
     stderr: Stderr
+    stdout_closed: bool = False
+    """It had closed its output and lived on, and was ended for that."""
 
     @property
     def details(self) -> dict[str, Any]:

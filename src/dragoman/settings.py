@@ -97,6 +97,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long an agent's process may take to end before it is killed, in seconds."""
     send_deadline_s: Annotated[float, Meta(gt=0)] = 10.0
     """How long an agent may leave its input unread before its turn fails, in seconds."""
+    stdout_deadline_s: Annotated[float, Meta(gt=0)] = 5.0
+    """How long an agent may live on after it has closed its output before its process is ended and
+    its turn fails, in seconds."""
     max_stderr_bytes: Annotated[int, Meta(ge=1024)] = 10 * 1024 * 1024
     """How much of what a session's agent writes to stderr is kept in its file: the beginning, and
     the latest."""

@@ -2,7 +2,7 @@
 
 It speaks the dialect of the mock agent, in whose place it is started. A prompt is a list of acts:
 ["write", base64], ["huge", bytes], ["pause"], ["stderr", text], ["flood", lines], ["start", argv],
-["exit", code], ["kill", signal], ["ignore", signal], ["deaf"] and ["stay"].
+["exit", code], ["kill", signal], ["ignore", signal], ["deaf"], ["mute"] and ["stay"].
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ def perform(act: str, given: Any = None) -> None:
             os.kill(os.getpid(), given)
         case "deaf":
             os.close(0)
+        case "mute":
+            os.close(1)
         case "stay":
             time.sleep(300)
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from tests.daemon import Daemon, running
-from tests.testing.story import Event, Talk, items, of_type, outcome, said, text
+from tests.testing.story import Event, Talk, items, lives, of_type, outcome, said, text
 
+from .common import eventually, pid_of
 from .puppet import BEGIN, DONE, END, ENV, MESSAGE, PAUSE, Act, line, prompt, saying, write
 
 WORDS = line("text_delta", id="m1", text="I do not")
@@ -208,6 +209,99 @@ def test_case_19_an_idle_agent_that_closed_its_input_is_replaced(daemon: Daemon)
     assert talk.info["nativeSessionId"] == native
     assert len(talk.processes()) == 1
     assert of_type(talk.conforms(), "error") == []
+
+
+# --- An agent that closes its output and lives on ---
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    env = {**ENV, "DRAGOMAN_STDOUT_DEADLINE_S": "0.3", "DRAGOMAN_STOP_DEADLINE_S": "0.3"}
+    with running(tmp_path_factory.mktemp("impatient"), env=env) as started:
+        yield started
+
+
+def mute(lines: bytes, *then: Act) -> str:
+    """The prompt of an agent that says this, and can say nothing more."""
+    return prompt(*write(lines), ["mute"], *then)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM], ids=["polite", "stubborn"])
+def test_case_19_an_agent_that_closes_its_output_and_lives_on_fails_its_turn(
+    impatient: Daemon, number: int
+) -> None:
+    """Before, the turn ran for ever: only the end of the process was noticed."""
+    talk = Talk(impatient)
+    talk.turn(HELLO)
+    native = talk.info["nativeSessionId"]
+    (pid,) = talk.processes()
+    ignore: Act = ["ignore", number]
+    turn = talk.turn(prompt(ignore, *write(BEGIN + MESSAGE + WORDS), ["mute"], ["stay"]))
+    (error,) = of_type(turn, "error")
+    assert error["code"] == "stdout_closed"
+    assert "closed its output" in error["message"]
+    assert outcome(turn) == "failed"
+    assert said(turn) == ["I do not"]
+    assert not lives(pid)
+    assert said(talk.turn(HELLO)) == ["hello"]
+    assert talk.info["nativeSessionId"] == native
+    assert of_type(talk.conforms(), "session.ended") == []
+
+
+def test_case_19_an_agent_that_closes_its_output_before_it_ends_ends_as_always(
+    daemon: Daemon,
+) -> None:
+    """It has five seconds, and what it then says with its exit code is what counts."""
+    talk = Talk(daemon)
+    talk.turn(HELLO)
+    error = one_error(talk.turn(mute(BEGIN + MESSAGE + WORDS, *[PAUSE] * 10, ["exit", 3])))
+    assert error["details"]["exit_code"] == 3
+    talk.conforms()
+
+
+def test_case_19_an_agent_that_closed_its_output_before_it_named_itself_ends_its_session(
+    impatient: Daemon,
+) -> None:
+    talk = Talk(impatient, env={"PUPPET_SILENT": "1"})
+    talk.send(mute(BEGIN + MESSAGE + WORDS, ["stay"]))
+    ended = talk.until("session.ended")["data"]
+    assert (ended["reason"], "closed its output" in ended["message"]) == ("error", True)
+    talk.conforms()
+
+
+def test_case_19_an_idle_agent_that_closed_its_output_is_ended_without_a_word(
+    impatient: Daemon,
+) -> None:
+    talk = Talk(impatient)
+    assert outcome(talk.turn(mute(BEGIN + MESSAGE + DONE + END, ["stay"]))) == "completed"
+    for pid in talk.processes():
+        wait_for_end(pid)
+    before = talk.events()
+    assert said(talk.turn(HELLO)) == ["hello"]
+    after = talk.conforms()[len(before) :]
+    assert after[0]["type"] == "turn.started"
+    assert of_type(after, "error") == []
+
+
+def test_case_19_an_idle_agent_that_closed_its_output_is_replaced(data_dir: Path) -> None:
+    """Also at once: a message is not told to one who cannot answer."""
+    with running(data_dir, env=ENV) as daemon:
+        talk = Talk(daemon)
+        before = pipes(daemon)
+        talk.turn(mute(BEGIN + MESSAGE + WORDS + DONE + END, ["stay"]))
+        eventually(lambda: pipes(daemon) == before + 2, "only stdin and stderr are open")
+        assert said(talk.turn(HELLO)) == ["hello"]
+        assert of_type(talk.conforms(), "error") == []
+
+
+def pipes(daemon: Daemon) -> int:
+    """How many pipes the daemon holds."""
+    folder = f"/proc/{pid_of(daemon)}/fd"
+    found = 0
+    for name in os.listdir(folder):
+        with suppress(FileNotFoundError):
+            found += os.readlink(f"{folder}/{name}").startswith("pipe:")
+    return found
 
 
 def test_case_19_a_command_that_cannot_be_started_says_so(data_dir: Path, tmp_path: Path) -> None:

@@ -223,6 +223,12 @@ class Singer:
         sys.stderr.flush()
         os._exit(int(rest or 1))
 
+    async def _silence(self, thread: str, rest: str) -> None:
+        """Close the output, and live on."""
+        await self._words(thread, "hush")
+        os.close(1)
+        await asyncio.Event().wait()
+
     async def _deaf(self, thread: str, rest: str) -> None:
         """Read nothing any more."""
         await self._words(thread, "what?")

@@ -14,7 +14,8 @@ import pytest
 
 from dragoman.runtime import linux
 from tests.cases.common import eventually
-from tests.choir import ChoirDaemon
+from tests.choir import ChoirDaemon, house
+from tests.daemon import Daemon
 from tests.testing.story import Event, Talk, items, lives, of_type, outcome, parts, said
 
 
@@ -40,7 +41,7 @@ def left(daemon: ChoirDaemon) -> list[int]:
     return [pid for pid, _ in linux.marked(f"{mark}:") if lives(pid)]
 
 
-def status(daemon: ChoirDaemon, agent: str = "choir") -> Any:
+def status(daemon: Daemon, agent: str = "choir") -> Any:
     agents = daemon.get("/agents")["agents"]
     return next(each for each in agents if each["id"] == agent)["serverStatus"]
 
@@ -323,6 +324,27 @@ def test_a_crash_fails_each_turn_once_and_each_session_resumes(daemon: ChoirDaem
     shown = status(daemon)
     assert (shown["status"], shown["restartCount"]) == ("running", 1)
     assert shown["lastError"] == "exit code 3: the conductor fell"
+
+
+def test_case_19_a_shared_process_that_closes_its_output_is_ended_and_replaced(
+    tmp_path: Path,
+) -> None:
+    """Before, the turns of all its sessions ran for ever, and so did every later one."""
+    with house(tmp_path, DRAGOMAN_STDOUT_DEADLINE_S="0.3") as daemon:
+        talks = [Talk(daemon, agent="choir") for _ in range(3)]
+        pid = pid_of(talks[0])
+        for talk in talks:
+            talk.send("wait la")
+            talk.until("item.delta")
+        culprit = Talk(daemon, agent="choir")
+        culprit.send("silence")
+        for talk in [*talks, culprit]:
+            assert talk.until("turn.ended")["data"]["outcome"] == "failed"
+            (error,) = of_type(talk.conforms(), "error")
+            assert error["code"] == "stdout_closed"
+        assert not lives(pid)
+        assert pid_of(talks[0]) == pid_of(culprit) != pid
+        assert "closed its output" in status(daemon)["lastError"]
 
 
 def test_sessions_of_an_agent_that_cannot_resume_end_with_the_reason(daemon: ChoirDaemon) -> None:

@@ -31,6 +31,9 @@ def turn_ended(
 
 def process_exit(exit: Exit) -> ErrorRaised:
     """The error of a turn whose agent is gone."""
+    if exit.stdout_closed:
+        message = "the agent closed its output and lived on, so its process was ended"
+        return ErrorRaised(message=message, code="stdout_closed", details=exit.details)
     how = f"exit code {exit.code}" if exit.signal is None else f"signal {exit.signal}"
     return ErrorRaised(
         message=f"the agent's process ended ({how})",

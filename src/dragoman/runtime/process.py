@@ -27,6 +27,8 @@ PIPE_BYTES = 1 << 20
 PAUSE_ABOVE_BYTES = 4 << 20
 BATCH_BYTES = 1 << 20
 SEND_DEADLINE_S = 10.0
+STDOUT_DEADLINE_S = 5.0
+STOP_DEADLINE_S = 3.0
 GRACE_S = 0.5
 """How long an agent has to end by itself after its stdin was closed."""
 KILL_DEADLINE_S = 5.0
@@ -51,6 +53,8 @@ class AgentProcess:
         max_line_bytes: int,
         *,
         send_deadline_s: float = SEND_DEADLINE_S,
+        stdout_deadline_s: float = STDOUT_DEADLINE_S,
+        stop_deadline_s: float = STOP_DEADLINE_S,
         store: Store | None = None,
         stderr_file: StderrFile | None = None,
         lives: Lives | None = None,
@@ -60,6 +64,8 @@ class AgentProcess:
         self._wake = wake
         self._mark = mark
         self._send_deadline_s = send_deadline_s
+        self._stdout_deadline_s = stdout_deadline_s
+        self._stop_deadline_s = stop_deadline_s
         self._loop = asyncio.get_running_loop()
         self._lines = Lines(max_bytes=max_line_bytes)
         self._waiting: deque[tuple[list[bytes | Oversize], int]] = deque()
@@ -75,6 +81,10 @@ class AgentProcess:
         self._over = asyncio.Event()
         """It has ended; its pid is still its own."""
         self._watch: asyncio.Task[None] | None = None
+        self._stdout_deadline: asyncio.TimerHandle | None = None
+        self._stdout_closed = False
+        """It was ended because it lived on without an output."""
+        self._ending: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int:
@@ -183,6 +193,9 @@ class AgentProcess:
             chunk = b""
         if not chunk:
             self._close(name)
+            if name == "stdout" and not self._over.is_set():
+                deadline_s = self._stdout_deadline_s
+                self._stdout_deadline = self._loop.call_later(deadline_s, self._end_mute)
         return chunk
 
     def _close(self, name: str) -> None:
@@ -195,7 +208,12 @@ class AgentProcess:
     # --- Writing ---
 
     async def send(self, line: bytes) -> None:
-        """Write a line. Raise AgentProcessExited, or DeadlinePassed where nobody reads."""
+        """Write a line. Raise AgentProcessExited, or DeadlinePassed where nobody reads.
+
+        One that has closed its output could not answer: it is about to end, or will be ended.
+        """
+        if "stdout" not in self._fds:
+            raise AgentProcessExited("the agent's stdout is closed")
         rest = memoryview(line + b"\n")
         try:
             async with asyncio.timeout(self._send_deadline_s):
@@ -244,6 +262,8 @@ class AgentProcess:
         self._queue(self._lines.close())
         for name in list(self._fds):
             self._close(name)
+        if self._stdout_deadline is not None:
+            self._stdout_deadline.cancel()
         if self._stderr_file is not None:
             await self._stderr_file.close()
         self._lives.exits += not self.exited
@@ -259,6 +279,7 @@ class AgentProcess:
             signal=-code if died and code is not None else None,
             expected=self._expected,
             stderr=self._stderr.result(),
+            stdout_closed=self._stdout_closed,
         )
 
     async def end(self, deadline_s: float, *, at_work: bool = False) -> None:
@@ -267,6 +288,14 @@ class AgentProcess:
         One that is at work is not asked by its stdin: it would first finish what it does.
         """
         self._expected = True
+        await self._end(deadline_s, at_work=at_work)
+
+    def _end_mute(self) -> None:
+        """It has closed its output and lives on: whatever it does, nobody hears of it."""
+        if not self._over.is_set() and not self._expected:
+            self._ending = asyncio.create_task(self._end(self._stop_deadline_s, at_work=True))
+
+    async def _end(self, deadline_s: float, *, at_work: bool) -> None:
         if self._watch is None:
             return
         steps = (
@@ -293,6 +322,7 @@ class AgentProcess:
         self._close("stdin")
 
     def _terminate(self) -> None:
+        self._stdout_closed = "stdout" not in self._fds and not self._over.is_set()
         self._signal(signal.SIGTERM)
 
     def _kill(self) -> None:

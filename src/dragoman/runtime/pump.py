@@ -272,6 +272,8 @@ class Pump:
             self._mark,
             settings.max_line_bytes,
             send_deadline_s=settings.send_deadline_s,
+            stdout_deadline_s=settings.stdout_deadline_s,
+            stop_deadline_s=settings.stop_deadline_s,
             store=self._store,
             stderr_file=stderr_file,
             lives=self._agents.lives[self._adapter.id],

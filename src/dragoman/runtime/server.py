@@ -162,6 +162,8 @@ class Server:
             self.mark,
             settings.max_line_bytes,
             send_deadline_s=settings.send_deadline_s,
+            stdout_deadline_s=settings.stdout_deadline_s,
+            stop_deadline_s=settings.stop_deadline_s,
             store=self._store,
             stderr_file=book,
             lives=self._lives,
@@ -244,6 +246,8 @@ class Server:
 
 def _how(exit: Exit) -> str:
     """How a process ended, with its last words."""
+    if exit.stdout_closed:
+        return "it closed its output and lived on"
     how = f"exit code {exit.code}" if exit.signal is None else f"signal {exit.signal}"
     lines = [line.strip() for line in str(exit.stderr.tail or exit.stderr.head).splitlines()]
     told = [line for line in lines if line.lower().startswith("error")] or [*filter(None, lines)]

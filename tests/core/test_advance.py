@@ -69,7 +69,10 @@ def interpreter(converter: Scripted, mode: PermissionMode = "default") -> Interp
     numbers = itertools.count(1)
     normalizer = Normalizer(lambda kind: f"{kind}_{next(numbers)}")
     state = SessionState(agent_mode="build", permission_mode=mode)
-    return Interpreter("test", converter, normalizer, state)
+    return Interpreter("test", converter, normalizer, state, on_defect=defects.append)
+
+
+defects: list[Exception] = []
 
 
 def asked(converter: Scripted, mode: PermissionMode = "default") -> list[Output]:
@@ -150,3 +153,20 @@ def test_what_is_for_the_agent_keeps_its_order() -> None:
     told = interpreter(Scripted(*steps))
     told.receive(b"{}")
     assert tuple(told.take()) == steps
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a defect"), msgspec.ValidationError("odd")])
+def test_case_16_a_defect_of_a_dialect_is_handed_out_and_what_an_agent_says_is_not(
+    error: Exception,
+) -> None:
+    """Before, nobody learned of it: the message became `agent.unparsed`, and that was all."""
+    found: list[Exception] = []
+    normalizer = Normalizer(lambda kind: kind)
+    state = SessionState(agent_mode="build")
+    converter = Scripted(error=error)
+    told = Interpreter("test", converter, normalizer, state, on_defect=found.append)
+    told.receive(b"{}")
+    told.asked("1", b"{}")
+    told.replied("tag", Answered(b"1"), b"{}")
+    assert len(unparsed(told.take())) == 3
+    assert found == ([error] * 3 if isinstance(error, ZeroDivisionError) else [])

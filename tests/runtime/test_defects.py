@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
-from dragoman.adapter import Adapter, Launch, Spec
+from dragoman.adapter import Adapter, Launch, Spec, Step
 from dragoman.agents.mock import ADAPTER
+from dragoman.agents.mock.convert import MockConverter
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.sessions import Sessions
 from dragoman.schema.events import TurnEnded
@@ -50,6 +55,38 @@ async def turns(data_dir: Path, adapter: Adapter, *prompts: str) -> list[dict[st
     await store.close()
     events: list[dict[str, Any]] = msgspec.json.decode(b"[%b]" % page.events)
     return events
+
+
+class Clumsy(MockConverter):
+    """The mock agent's converter, with a defect in it."""
+
+    def receive(self, message: bytes) -> Iterator[Step]:
+        if b"mystery" in message:
+            json.loads(b"")
+        return super().receive(message)
+
+
+def test_case_16_a_defect_of_a_converter_is_logged_with_its_place(
+    data_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before, its message became `agent.unparsed` without a trace of where the defect is.
+
+    A flood of one defect is a few lines in the log, and none of them has what was said.
+    """
+    data_dir.mkdir()
+    adapter = msgspec.structs.replace(ADAPTER, converter=Clumsy)
+    with caplog.at_level(logging.WARNING):
+        events = asyncio.run(turns(data_dir, adapter, *["unparsed"] * 5))
+    assert_conforms(events)
+    assert sum(event["type"] == "agent.unparsed" for event in events) == 5
+    at = Clumsy.receive.__code__.co_firstlineno + 2
+    records = [each for each in caplog.records if each.name == "dragoman.runtime.defects"]
+    assert [vars(record)["count"] for record in records] == [1, 2, 4]
+    for record in records:
+        assert record.levelno == logging.WARNING
+        assert f"JSONDecodeError at {__file__}:{at};" in record.getMessage()
+        assert "json/decoder.py" in vars(record)["traceback"]
+        assert "payload" not in str(vars(record))
 
 
 def test_a_message_that_a_defect_kept_from_the_agent_has_its_turn(data_dir: Path) -> None:

@@ -268,3 +268,9 @@ def test_a_line_that_is_no_json_is_shown_as_unparsed() -> None:
     assert vanished(ADAPTER, found) == []
     as_served = json.loads(msgspec.json.encode(found.events))
     assert vanished_in(ADAPTER, as_served, found.native_lines) == []
+
+
+def test_case_16_a_defect_of_a_converter_is_raised_where_a_recording_is_played() -> None:
+    """Before, a recording with such a message was fine as long as it was expected as unparsed."""
+    with pytest.raises(KeyError, match="session"):
+        played(a_run(GREETING[0], out(type="welcome")))

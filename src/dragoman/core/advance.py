@@ -1,4 +1,7 @@
-"""Run a converter to its end and its steps through the normalizer. Pure; nothing escapes."""
+"""Run a converter to its end and its steps through the normalizer. Pure.
+
+Nothing escapes but what `on_defect` lets out.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +31,35 @@ from dragoman.core.policy import decide
 from dragoman.schema.commands import Command, Interrupt, Prompt
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Refused, Reply
 
+OnDefect = Callable[[Exception], None]
+"""Is told of an exception that no dialect may raise, after what was said was kept."""
 _UNKNOWN = Refused(code=METHOD_NOT_FOUND, message="this client does not know that")
 
 
-def keys_of(adapter: Adapter, message: bytes) -> tuple[str, ...] | Unparsed:
+def raise_defect(error: Exception) -> None:
+    """Let it be seen, as whoever tests a dialect wants it."""
+    raise error
+
+
+def keys_of(
+    adapter: Adapter, message: bytes, on_defect: OnDefect = raise_defect
+) -> tuple[str, ...] | Unparsed:
     """Whom a message of a shared process is for, by native keys."""
     try:
         return () if adapter.route is None else adapter.route(message)
     except Exception as error:  # noqa: BLE001 - a dialect's defect costs one message
+        if is_defect(error):
+            on_defect(error)
         return Unparsed(error=_told(error), location=adapter.id)
 
 
+def is_defect(error: Exception) -> bool:
+    """Whether the dialect is to blame, and not what the agent said."""
+    return not isinstance(error, msgspec.MsgspecError)
+
+
 def _told(error: Exception) -> str:
-    known = isinstance(error, msgspec.MsgspecError)
-    return str(error) if known else f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}" if is_defect(error) else str(error)
 
 
 class Interpreter:
@@ -54,12 +72,14 @@ class Interpreter:
         normalizer: Normalizer,
         state: SessionState,
         is_own: Callable[[Sequence[str]], bool] = lambda files: True,
+        on_defect: OnDefect = raise_defect,
     ) -> None:
         self._agent = agent
         self._converter = converter
         self._normalizer = normalizer
         self._state = state
         self._claims = False
+        self._on_defect = on_defect
         self._is_own = is_own
         """Whether files are where the session works; only who sees the disk knows its links."""
 
@@ -98,6 +118,8 @@ class Interpreter:
 
     def _unparsed(self, error: Exception, message: bytes | None) -> None:
         self.stray(_told(error), message)
+        if is_defect(error):
+            self._on_defect(error)
 
     def oversize(self, size: int, sha256: str, head: bytes) -> None:
         """The agent said more at once than is decoded."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from dragoman.adapter import (
     EVERYONE,
@@ -24,6 +25,7 @@ from dragoman.adapter import (
 from dragoman.core.advance import keys_of
 from dragoman.errors import AgentProcessExited, DaemonError, DeadlinePassed, Unavailable
 from dragoman.runtime.channel import line_of, peer_of, wake_in
+from dragoman.runtime.defects import report_defect
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.routes import Routes
 from dragoman.runtime.seat import Seat
@@ -172,7 +174,7 @@ class Exchange:
             seat.hear(reply, self._count)
 
     def _route(self, said: Told | Asked) -> None:
-        keys = keys_of(self._adapter, said.message)
+        keys = keys_of(self._adapter, said.message, partial(report_defect, self._adapter))
         if isinstance(keys, Unparsed):
             self._refuse(said, _NOBODY)
             self._unroutable(keys.error, said.message)

@@ -20,6 +20,7 @@ from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
 from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.channel import PATIENCE_S, Channel, Heard, Own
+from dragoman.runtime.defects import report_defect
 from dragoman.runtime.journal import Journal
 from dragoman.runtime.kin import kin
 from dragoman.runtime.links import is_beneath
@@ -79,6 +80,7 @@ class Pump:
             self.normalizer,
             row.state,
             partial(is_beneath, row.directory),
+            partial(report_defect, adapter),
         )
         self.journal = Journal(store, row.session_id, row.state, lambda: self.normalizer.quiet)
 

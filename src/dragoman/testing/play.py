@@ -63,7 +63,10 @@ def spec_of(adapter: Adapter, meta: Meta) -> Spec:
 def play(
     adapter: Adapter, transcript: Transcript, command_of: CommandOf, spec: Spec | None = None
 ) -> Played:
-    """Play all processes of a recording, one after another. Prompts are numbered anew."""
+    """Play all processes of a recording, one after another. Prompts are numbered anew.
+
+    Raise what a converter may not raise: in a daemon it would cost one message, and be logged.
+    """
     first = transcript[0].meta if transcript else Meta()
     player = _Player(adapter, command_of, spec or spec_of(adapter, first))
     for run in transcript:

@@ -252,8 +252,13 @@ def test_a_version_is_read_once_until_the_file_changes(machine: Machine) -> None
     assert runs(machine.local) == 2
 
 
-@pytest.mark.parametrize("then", ["exit 1", "echo I am a parrot", "yes"])
+@pytest.mark.parametrize(
+    "then",
+    ["exit 1", "echo I am a parrot", "yes", "echo Node.js v20.20.2 >&2; exit 1",
+     "echo 20.20.2; kill -9 $$"],
+)  # fmt: skip
 def test_a_program_that_tells_no_version_is_there_all_the_same(machine: Machine, then: str) -> None:
+    """Before, a number in the last words of a program that failed passed for its version."""
     counting(machine.local, then)
     assert machine.seen() == Found(command=(str(machine.local),))
 

@@ -171,6 +171,56 @@ def test_a_failure_is_told_in_one_line_and_leaves_nothing(
     assert left(installer) == []
 
 
+MISSING = (
+    (fails("ETARGET", "notarget No matching version found for @birds/seed@^4.0.0."),
+     r"it depends on @birds/seed@\^4\.0\.0, and there is no such version"),
+    (fails("E404", "404 Not Found - GET /seed", "404  'seed@1' is not in this registry."),
+     "it depends on seed@1, and there is no such package"),
+    (fails("E404", "404  The requested resource '@birds/parrots@2' could not be found or you do"),
+     "it depends on @birds/parrots@2, and there is no such package"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "why"), MISSING)
+def test_a_dependency_that_is_missing_is_not_told_as_a_version_that_is(
+    installer: Installer, npm: Npm, first: str, why: str
+) -> None:
+    """Before, it was said of the package itself, whose version there is, to choose another one."""
+    npm.behave(first)
+    with pytest.raises(InstallFailed, match=rf"@birds/parrot@1\.2\.3: {why}") as failed:
+        installer.install(ADAPTER)
+    assert "\n" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "notarget No matching version found for @birds/parrot@1.2.3.",
+        "404  '@birds/parrot@1.2.3' is not in this registry.",
+    ],
+)
+def test_a_version_that_is_missing_is_told_as_such(
+    installer: Installer, npm: Npm, line: str
+) -> None:
+    npm.behave(fails("ETARGET" if line.startswith("notarget") else "E404", line))
+    with pytest.raises(InstallFailed, match=r"@birds/parrot@1\.2\.3: there is no such "):
+        installer.install(ADAPTER)
+
+
+def test_a_program_that_cannot_tell_its_version_is_not_installed(
+    installer: Installer, npm: Npm
+) -> None:
+    """Before, a number in its last words passed for its version."""
+    broken = "#!/bin/sh\\necho SyntaxError in Node.js 1.2.3 >&2; exit 1\\n"
+    npm.behave(f"path = package / executable\npath.parent.mkdir(parents=True)\n"
+               f"path.write_text('{broken}')\npath.chmod(0o755)\n"
+               "(prefix / 'package-lock.json').write_text(json.dumps({'packages': {"
+               "'node_modules/' + name: {'integrity': integrity}}}))\nsys.exit(0)")  # fmt: skip
+    with pytest.raises(InstallFailed, match="its version is unknown; nothing was installed"):
+        installer.install(ADAPTER)
+    assert left(installer) == []
+
+
 def test_a_registry_that_cannot_be_reached_is_tried_again_but_not_for_ever(
     installer: Installer, npm: Npm
 ) -> None:

@@ -30,6 +30,10 @@ _ABSENT = {
     "ETARGET": "there is no such version; choose another one",
     "E404": "there is no such package; look at npm's registry",
 }
+_ABSENT_NAME = re.compile(
+    r"No (?:matching version found|versions available) for (\S+?)\.?$"
+    r"|'(\S+)' (?:is not in this registry|could not be found)"
+)
 _ERROR_LINE = re.compile(r"^npm (?:error|ERR!) (.*\S)", re.MULTILINE)
 
 
@@ -87,7 +91,7 @@ def fetch(
             raise InstallFailed(f"npm cannot be run: {error}") from None
         if ended.code == 0:
             return _integrity(folder, name)
-        code, why = _reason(ended, wanted)
+        code, why = _reason(ended, name)
         if code not in _UNREACHABLE or attempt == ATTEMPTS:
             break
         if stop.wait(PAUSE_S):
@@ -104,12 +108,16 @@ def _integrity(folder: Path, name: str) -> str | None:
     return lock.packages.get(f"node_modules/{name}", _Locked()).integrity
 
 
-def _reason(ended: program.Ended, wanted: str) -> tuple[str, str]:
-    """npm's error code, and what it means."""
+def _reason(ended: program.Ended, name: str) -> tuple[str, str]:
+    """npm's error code, and what it means for the package of this name."""
     lines = _ERROR_LINE.findall(ended.stderr)
     code = next((line.split()[1] for line in lines if line.startswith("code ")), "")
     if code in _UNREACHABLE:
         return code, f"the package registry cannot be reached ({code})"
+    absent = _absent(lines)
+    if code in _ABSENT and absent and absent != name and not absent.startswith(f"{name}@"):
+        what = _ABSENT[code].partition(";")[0]
+        return code, f"it depends on {absent}, and {what}; choose another version"
     known = {
         **_ABSENT,
         "ENOSPC": "no space is left on the disk",
@@ -120,3 +128,9 @@ def _reason(ended: program.Ended, wanted: str) -> tuple[str, str]:
     told = [line for line in lines if not re.match(r"(code|errno|syscall) |A complete log", line)]
     last = ended.stderr.strip().rpartition("\n")[2]
     return code, (told[0] if told else last or f"it ended with code {ended.code}")[:200]
+
+
+def _absent(lines: list[str]) -> str | None:
+    """What npm did not find, as it names it: a package, and mostly a version."""
+    found = next(filter(None, map(_ABSENT_NAME.search, lines)), None)
+    return None if found is None else found[1] or found[2]

@@ -65,7 +65,7 @@ class Versions:
             return self._known[key]
 
     def read(self, path: str) -> str | None:
-        """Run it now."""
+        """Run it now; None where it fails."""
         try:
             ended = program.run(
                 [path, "--version"],
@@ -77,4 +77,6 @@ class Versions:
             )
         except (OSError, Unavailable):  # a TimeoutError is an OSError, too
             return None
+        if ended.code != 0:
+            return None  # its last words may name any version, e.g. its interpreter's
         return version_in(ended.stdout) or version_in(ended.stderr)

@@ -14,7 +14,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from dragoman.adapter import Adapter, Feature
+from dragoman.adapter import Adapter, Feature, Unused
 from dragoman.agents import adapters
 from dragoman.cli.main import app
 from dragoman.http.contract import openapi_document, schema_document
@@ -102,6 +102,37 @@ def more_coverage() -> str:
 def _feature_rows(features: dict[str, Feature], known: Iterable[Adapter]) -> Iterator[list[str]]:
     for label, feature in features.items():
         yield [label, *(_mark(agent, feature) for agent in known)]
+
+
+def given() -> str:
+    """What a session may be given, and which agent makes use of it."""
+    known = adapters().values()
+    modes = [", ".join(f"`{mode}`" for mode in agent.permission_modes) for agent in known]
+    rows = [
+        ["`permissionMode`", *modes],
+        ["`mcp`", *(_use(a, "mcp", takes=a.takes_mcp) for a in known)],
+        ["`skills`", *(_use(a, "skills", takes=a.takes_skills) for a in known)],
+        ["`variant`", *(_use(a, "variant", takes=_has_variants(a)) for a in known)],
+        ["`updatedInput`", *("✓" if a.takes_updated_input else "refused" for a in known)],
+    ]
+    return table(["Field", *(a.name for a in known)], rows)
+
+
+def _use(agent: Adapter, field: Unused, *, takes: bool) -> str:
+    return "✓" if takes else "no effect" if field in agent.unused else "refused"
+
+
+def _has_variants(agent: Adapter) -> bool:
+    return "variants" in agent.capabilities.native
+
+
+def agent_pages() -> str:
+    """A link to the page of each agent."""
+    return "".join(
+        f"- [{agent.name}](agents/{agent.id}.md)"
+        + (": built in, needs no key\n" if agent.package is None else "\n")
+        for agent in adapters().values()
+    )
 
 
 def _mark(agent: Adapter, feature: Feature) -> str:
@@ -426,6 +457,8 @@ def example(name: str) -> str:
 REGIONS: dict[str, Callable[[], str]] = {
     "coverage": coverage,
     "more-coverage": more_coverage,
+    "given": given,
+    "agent-pages": agent_pages,
     "terms": terms,
     "prompts": prompts,
     "route-table": route_table,

@@ -15,6 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from msgspec import Struct
 
+from dragoman.adapter import Adapter
 from dragoman.agents import adapters
 from dragoman.schema import events, items
 from dragoman.schema.export import event_schema
@@ -78,6 +79,12 @@ def test_every_feature_is_in_the_coverage() -> None:
 
 def test_every_case_with_a_test_has_a_title() -> None:
     assert set(covered(ROOT / "tests")) <= set(TITLES)
+
+
+@pytest.mark.parametrize("adapter", adapters().values(), ids=lambda adapter: adapter.id)
+def test_the_readme_names_every_agent(adapter: Adapter) -> None:
+    """The list in `docs/index.md` is generated; a sentence is not."""
+    assert adapter.name.lower() in prose(ROOT / "README.md").lower()
 
 
 # --- The universal schema ---

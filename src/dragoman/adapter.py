@@ -338,6 +338,7 @@ class Requester(Converter, Protocol):
         """Translate what became of a request. Raise as in `receive`."""
 
 
+Unused = Literal["mcp", "skills", "variant"]
 EVERYONE = "*"
 """Routes what a shared process says to all its sessions."""
 
@@ -360,8 +361,16 @@ class Adapter(Struct, frozen=True, kw_only=True):
     default_model: str | None = None
     catalogue: Catalogue | None = None
     """None: `models` and `default_model` are all that is known."""
+    permission_modes: tuple[PermissionMode, ...] = ("default",)
+    """Those that it, or we by its requests, can keep to. Where it never asks, that is `default`
+    alone; another one is refused."""
+    takes_mcp: bool = False
+    """It uses the servers in `Spec.mcp`."""
     takes_skills: bool = False
     """It reads the folders in `Spec.skills`."""
+    unused: tuple[Unused, ...] = ()
+    """What a session may be given although it makes no use of it: a status item says so. Anything
+    else that it does not take is refused."""
     takes_updated_input: bool = False
     """It runs what a person made of its request, not what it asked for."""
     package: Package | None = None

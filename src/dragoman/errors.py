@@ -4,6 +4,7 @@ DragomanError
 ├── RequestError                 the caller's mistake            → 4xx
 │   ├── InvalidRequest           400
 │   │   ├── UnsupportedAgent     400
+│   │   │   └── AgentGone        400, of a session that is there
 │   │   └── ModeNotSupported     400
 │   ├── TokenInvalid             401
 │   ├── PermissionDenied         403
@@ -75,6 +76,19 @@ class UnsupportedAgent(InvalidRequest):
     def __init__(self, agent: str, known: Sequence[str]) -> None:
         super().__init__(f"unknown agent {agent!r}; known: {', '.join(known)}", field="agent")
         self.agent = agent
+
+
+class AgentGone(UnsupportedAgent):
+    """A session's agent is none of those that this daemon has."""
+
+    def __init__(self, session_id: str, agent: str, known: Sequence[str]) -> None:
+        InvalidRequest.__init__(
+            self,
+            f"session {session_id!r} is one of agent {agent!r}, which this daemon does not have; "
+            f"it can be read, ended and deleted. Known: {', '.join(known)}",
+        )
+        self.agent = agent
+        self.session_id = session_id
 
 
 class ModeNotSupported(InvalidRequest):

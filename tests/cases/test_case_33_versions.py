@@ -14,8 +14,8 @@ import pytest
 
 from dragoman.errors import StartRefused
 from dragoman.store.schema import MIGRATIONS, connect, migrate
-from tests.cases.common import wait_for_agent
-from tests.daemon import running
+from tests.cases.common import assert_conforms, wait_for_agent
+from tests.daemon import Daemon, running
 
 NEXT = (
     *MIGRATIONS,
@@ -122,3 +122,89 @@ def test_case_33_a_session_of_an_agent_that_this_version_does_not_know_stops_nob
         assert daemon.events("theirs")
         reply = daemon.request("POST", "/sessions/theirs/messages", {"message": "x"})
         assert (reply.status, reply.json["title"]) == (400, "Unsupported Agent")
+
+
+def rename_agent(data_dir: Path, session_id: str, old: str, new: str) -> None:
+    """Let a session be one of another agent, as another version of the daemon may have made it."""
+    with closing(sqlite3.connect(data_dir / "dragoman.db", isolation_level=None)) as db:
+        db.execute(
+            "UPDATE sessions SET agent = ?, spec = CAST(replace(spec, ?, ?) AS BLOB) "
+            "WHERE session_id = ?",
+            (new, f'"{old}"', f'"{new}"', session_id),
+        )
+
+
+@pytest.fixture
+def orphan(data_dir: Path) -> Iterator[Daemon]:
+    """A daemon that does not know the agent of `theirs`, which was at work and has a message."""
+    with running(data_dir) as daemon:
+        daemon.create("theirs")
+        daemon.send("theirs", "permission")
+        daemon.wait_for("theirs", "permission.requested")
+        daemon.send("theirs", "echo later")
+        daemon.wait_for("theirs", "queue.updated")
+        daemon.kill()
+        rename_agent(data_dir, "theirs", "mock", "later")
+        daemon.start()
+        yield daemon
+
+
+def test_case_33_a_session_whose_agent_is_gone_is_closed_read_ended_and_deleted(
+    orphan: Daemon,
+) -> None:
+    """Before, its turn stayed open for ever, and to end or delete it was 400."""
+    events = orphan.events("theirs")
+    assert_conforms(events)
+    (resolved,) = (each["data"] for each in events if each["type"] == "permission.resolved")
+    assert resolved["metadata"]["reason"] == "restart"
+    (ended,) = (each["data"] for each in events if each["type"] == "turn.ended")
+    assert ended["outcome"] == "interrupted"
+    info = orphan.get("/sessions/theirs")
+    assert (info["agent"], info["status"], info["ended"]) == ("later", "idle", False)
+    assert orphan.request("POST", "/sessions/theirs/interrupt").status == 204
+    for _ in range(2):
+        assert orphan.request("POST", "/sessions/theirs/terminate").status == 204
+    events = orphan.events("theirs")
+    assert_conforms(events)
+    assert events[-1]["type"] == "session.ended"
+    assert events[-1]["data"]["reason"] == "terminated"
+    reply = orphan.request("POST", "/sessions/theirs/messages", {"message": "x"})
+    assert reply.status == 410
+    assert orphan.request("DELETE", "/sessions/theirs").status == 204
+    assert orphan.request("GET", "/sessions/theirs").status == 404
+
+
+def test_case_33_a_session_whose_agent_is_gone_can_be_deleted_at_once(orphan: Daemon) -> None:
+    """Before, that was 400."""
+    assert orphan.request("DELETE", "/sessions/theirs").status == 204
+    assert orphan.request("GET", "/sessions/theirs").status == 404
+
+
+def test_case_33_a_message_to_an_agent_that_is_gone_names_it(orphan: Daemon) -> None:
+    """Before, it said nothing of the session, nor what can be done."""
+    before = orphan.events("theirs")
+    for path in ("/messages", "/messages/stream"):
+        reply = orphan.request("POST", f"/sessions/theirs{path}", {"message": "x"})
+        assert (reply.status, reply.json["title"]) == (400, "Unsupported Agent")
+        assert reply.json["agent"] == "later"
+        assert "'later'" in reply.json["detail"]
+        assert "read, ended and deleted" in reply.json["detail"]
+    refused = orphan.request("PATCH", "/sessions/theirs", {"model": "m"})
+    assert (refused.status, refused.json["title"]) == (400, "Unsupported Agent")
+    assert orphan.events("theirs") == before
+
+
+def test_case_33_a_session_whose_agent_comes_back_goes_on(orphan: Daemon, data_dir: Path) -> None:
+    """What waited is not lost, and what was closed is not closed again."""
+    assert orphan.request("PATCH", "/sessions/theirs", {"title": "Kept"}).json["title"] == "Kept"
+    before = orphan.events("theirs")
+    orphan.stop()
+    orphan.start()
+    assert orphan.events("theirs") == before
+    orphan.stop()
+    rename_agent(data_dir, "theirs", "later", "mock")
+    orphan.start()
+    ended = orphan.wait_for("theirs", "turn.ended", before[-1]["sequence"])
+    assert ended["data"]["outcome"] == "completed"
+    assert orphan.turn("theirs", "echo on")[-1]["data"]["outcome"] == "completed"
+    assert_conforms(orphan.events("theirs"))

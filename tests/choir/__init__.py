@@ -1,7 +1,8 @@
 """Agents of every lifetime, as real programs with real adapters.
 
 The choir serves all sessions on one process, in JSON-RPC without the `jsonrpc` member. The soloist
-is the same program, with a process for each session. The busker's process lives for one turn.
+is the same program, with a process for each session. The busker's process lives for one turn, and
+the modest one is a busker that takes neither modes nor variants, skills or MCP servers.
 """
 
 from __future__ import annotations
@@ -68,6 +69,14 @@ BUSKER: Adapter = msgspec.structs.replace(
     MOCK, id="busker", name="Busker", command=BUSKER_COMMAND, drill=None, launch=_per_turn,
     converter=BuskerConverter,
 )  # fmt: skip
+MODEST: Adapter = msgspec.structs.replace(
+    BUSKER, id="modest", name="Modest", permission_modes=("default",), unused=(),
+    capabilities=Capabilities(
+        native=_FEATURES - {"variants", "planMode", "permissions", "sharedProcess"},
+        shown=_FEATURES - {"variants", "planMode", "permissions", "sharedProcess"},
+    ),
+)  # fmt: skip
+"""Takes nothing that a session could be given."""
 
 
 class ChoirDaemon(Daemon):

@@ -18,6 +18,7 @@ from msgspec import Struct
 from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.errors import (
+    AgentGone,
     AgentNotInstalled,
     InstallFailed,
     InvalidRequest,
@@ -89,6 +90,16 @@ class Agents:
         """One agent. Raise UnsupportedAgent."""
         if agent not in self._adapters:
             raise UnsupportedAgent(agent, sorted(self._adapters))
+        return self._adapters[agent]
+
+    def has(self, agent: str) -> bool:
+        """Whether there is such an agent."""
+        return agent in self._adapters
+
+    def adapter_of(self, session_id: str, agent: str) -> Adapter:
+        """The agent of a session. Raise AgentGone."""
+        if not self.has(agent):
+            raise AgentGone(session_id, agent, sorted(self._adapters))
         return self._adapters[agent]
 
     def stop(self) -> None:

@@ -70,6 +70,8 @@ class Session:
         self._accepting: dict[str, int] = {}
         """The messages that are being accepted just now, and their sizes."""
         self._retiring = False
+        self._reachable = agents.has(adapter.id)
+        """There is an agent; else what waits for it waits on."""
         self._max_queued = settings.max_queued
         self._max_queued_bytes = settings.max_queued_bytes
         self._interrupt_deadline_s = settings.interrupt_deadline_s
@@ -212,7 +214,7 @@ class Session:
         """Start and stop clocks, and give back the places that are not needed."""
         turn = self._pump.in_turn or self._mail.on_way
         more = bool(self._accepting) or self._mail.stale or self._mail.next() is not None
-        wants = more and not self._closing
+        wants = more and self._reachable and not self._closing
         spare = self._pump.spare and not self._closing
         self._limits.note(
             self.id,
@@ -231,7 +233,7 @@ class Session:
         if self._mail.stale:
             await self._pump.journal.settle()
             await self._mail.refresh()
-        message = self._next()
+        message = self._next() if self._reachable else None
         if message is not None and (self._pump.in_turn or self._may_work()):
             await self._hand_over(message)
             self._news.set()  # if it failed at once, nobody else calls for the next

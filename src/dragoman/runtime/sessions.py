@@ -11,14 +11,16 @@ import shutil
 from collections.abc import Awaitable
 from pathlib import Path
 
+import msgspec
+
 from dragoman.adapter import Adapter
 from dragoman.core.fold import SessionState
 from dragoman.errors import (
+    AgentGone,
     AlreadyResolved,
     Conflict,
     DragomanError,
     InvalidRequest,
-    ModeNotSupported,
     NotFound,
     RequestError,
     SessionEnded,
@@ -27,6 +29,7 @@ from dragoman.errors import (
     Unavailable,
 )
 from dragoman.runtime import attachments, linux, stderr
+from dragoman.runtime.absent import absent
 from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.census import Holder, census
 from dragoman.runtime.left import end_left
@@ -34,6 +37,7 @@ from dragoman.runtime.limits import Limits
 from dragoman.runtime.replies import ensure_one_list_each, is_same, winner
 from dragoman.runtime.retire import retire
 from dragoman.runtime.session import Session
+from dragoman.runtime.supported import ensure_supported, notes_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
     Draft,
@@ -104,7 +108,7 @@ class Sessions:
         try:
             await self._opening(session_id)
         except RequestError as error:
-            # This version may not know its agent; that is no reason to start nothing at all.
+            # That is no reason to start nothing at all.
             log.error("session %s cannot go on: %s", session_id, error)
 
     async def stop(self) -> None:
@@ -137,6 +141,7 @@ class Sessions:
         # Unlike Path's, this one is False also for what cannot be looked at.
         if not await asyncio.to_thread(os.path.isdir, directory):
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
+        ensure_supported(adapter, wanted, self._agents.all())
         state = await self._first_state(adapter, wanted)
         self._agents.ensure_has(adapter, wanted.agent_version)
         found = await self._agents.ready(adapter, wanted.agent_version)
@@ -146,28 +151,24 @@ class Sessions:
             create=wanted,
             directory=directory,
             state=state,
-            event_count=1,
+            event_count=0,
             created_at=now,
             updated_at=now,
         )
-        started = Draft(SessionStarted(metadata=_metadata(row, found)))
+        drafts = [Draft(SessionStarted(metadata=_metadata(row, found)))]
+        drafts += notes_of(adapter, wanted)
+        row = msgspec.structs.replace(row, event_count=len(drafts))
         given = wanted.skills if adapter.takes_skills else None
         skills = self._agents.skills
         async with skills.prepared(given.sources if given else (), directory) as prepared:
-            await self.store.create(row, [started], most=self._settings.max_sessions)
+            await self.store.create(row, drafts, most=self._settings.max_sessions)
             await skills.keep(prepared, session_id)
         return row
 
     async def _first_state(self, adapter: Adapter, wanted: CreateSession) -> SessionState:
-        mode = wanted.agent_mode or adapter.modes[0].id
-        _known(adapter, "agentMode", mode, [known.id for known in adapter.modes])
-        permission_mode = wanted.permission_mode or "default"
-        if permission_mode == "plan" and "planMode" not in adapter.capabilities.shown:
-            modes = ["default", "bypass", "acceptEdits"]
-            raise ModeNotSupported(adapter.id, "permissionMode", permission_mode, modes)
         return SessionState(
-            agent_mode=mode,
-            permission_mode=permission_mode,
+            agent_mode=wanted.agent_mode or adapter.modes[0].id,
+            permission_mode=wanted.permission_mode or "default",
             model=wanted.model,
             variant=wanted.variant,
             title=wanted.title or None,
@@ -222,7 +223,12 @@ class Sessions:
     async def _start(self, session_id: str) -> Session:
         row = await self.row(session_id)
         await self.store.watch(session_id)
-        adapter = self._agents.adapter(row.create.agent)
+        agent = row.create.agent
+        if self._agents.has(agent):
+            adapter = self._agents.adapter(agent)
+        else:
+            log.warning("session %s is one of agent %r, which is not here", session_id, agent)
+            adapter = absent(agent)
         session = Session(
             row,
             adapter,
@@ -280,12 +286,19 @@ class Sessions:
             raise StorageFull("the store cannot write at the moment; nothing was accepted")
         await attachments.ensure_there(row.attachments)
         with session.accepting(row) as no_room:
-            refuse: RequestError | None = no_room
+            refuse: RequestError | None = no_room or self._gone(session)
             if delivery == "reject" and session.busy:
                 refuse = Conflict("a turn is running, and delivery is `reject`; use `queue`")
             receipt = await self.store.accept(session_id, row, refuse=refuse)
             session.message_accepted(receipt.message_id)
         return receipt
+
+    def _gone(self, session: Session) -> AgentGone | None:
+        try:
+            self._agents.adapter_of(session.id, session.agent)
+        except AgentGone as error:
+            return error
+        return None
 
     async def cancel_message(self, session_id: str, message_id: str) -> None:
         """Take a waiting message back."""
@@ -300,16 +313,15 @@ class Sessions:
     async def patch(self, session_id: str, wanted: PatchSession) -> SessionRow:
         """Change a session's title, or how it works."""
         session = await self._running(session_id)
-        adapter = self._agents.adapter((await self.row(session_id)).create.agent)
-        if wanted.agent_mode is not None:
-            known = [mode.id for mode in adapter.modes]
-            _known(adapter, "agentMode", wanted.agent_mode, known)
         change = Configure(
             model=wanted.model,
             variant=wanted.variant,
             mode=wanted.agent_mode,
             permission_mode=wanted.permission_mode,
         )
+        if change != Configure():
+            adapter = self._agents.adapter_of(session_id, session.agent)
+            ensure_supported(adapter, wanted, self._agents.all())
         await session.configure(change, wanted.title)
         return await self.row(session_id)
 
@@ -379,11 +391,6 @@ class Sessions:
             await self.row(session_id)
             raise NotFound(f"there is no {kind} {request_id!r} in session {session_id!r}")
         return row
-
-
-def _known(adapter: Adapter, field: str, value: str, known: list[str]) -> None:
-    if value not in known:
-        raise ModeNotSupported(adapter.id, field, value, known)
 
 
 def _metadata(row: SessionRow, found: Found) -> dict[str, object]:

@@ -45,6 +45,8 @@ ADAPTER = Adapter(
     ),
     default_model="default",
     catalogue=CATALOGUE,
+    permission_modes=("default", "plan", "bypass", "acceptEdits"),
+    takes_mcp=True,
     takes_skills=True,
     takes_updated_input=True,
     credentials=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),

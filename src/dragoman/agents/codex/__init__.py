@@ -33,6 +33,8 @@ ADAPTER = Adapter(
     models=(ModelInfo(id="gpt-5.5", name="GPT-5.5", variants=_EFFORT),),
     default_model="gpt-5.5",
     catalogue=CATALOGUE,
+    permission_modes=("default", "plan", "bypass", "acceptEdits"),
+    takes_mcp=True,
     takes_skills=True,
     credentials=("OPENAI_API_KEY", "CODEX_API_KEY"),
     drill=DRILL,

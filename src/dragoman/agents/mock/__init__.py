@@ -30,6 +30,8 @@ ADAPTER = Adapter(
         ModelInfo(id="mock-large", name="Mock Large", variants=_VARIANTS, default_variant="medium"),
     ),
     default_model="mock",
+    permission_modes=("default", "plan", "bypass", "acceptEdits"),
+    unused=("mcp", "skills"),
     takes_updated_input=True,
     noise=(
         Noise(

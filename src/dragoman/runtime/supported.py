@@ -1,0 +1,80 @@
+"""What is wanted of a session, and what its agent can make of it.
+
+What it cannot is refused, and never silently without effect. Where an adapter says that a session
+may go on without, a status item tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dragoman.adapter import Adapter, StartItem, Unused, whole
+from dragoman.core.normalize import Normalizer
+from dragoman.errors import InvalidRequest, ModeNotSupported
+from dragoman.schema.events import Draft
+from dragoman.schema.http import CreateSession, PatchSession
+from dragoman.schema.items import Status
+from dragoman.store.ids import new_id
+
+LABEL = "not_applied"
+"""Of the status item that tells of it."""
+_NAMES: dict[Unused, str] = {"mcp": "MCP servers", "skills": "skills", "variant": "variants"}
+
+
+def ensure_supported(
+    adapter: Adapter, wanted: CreateSession | PatchSession, known: Iterable[Adapter]
+) -> None:
+    """Raise InvalidRequest for what the agent cannot honour; `known` are all there are."""
+    modes = [mode.id for mode in adapter.modes]
+    if wanted.agent_mode is not None and wanted.agent_mode not in modes:
+        raise ModeNotSupported(adapter.id, "agentMode", wanted.agent_mode, modes)
+    mode = wanted.permission_mode
+    if mode is not None and mode not in adapter.permission_modes:
+        raise ModeNotSupported(adapter.id, "permissionMode", mode, adapter.permission_modes)
+    for field in _vain(adapter, wanted):
+        if field not in adapter.unused:
+            others = [each.name for each in known if _takes(each, field)]
+            instead = f", or use an agent that takes them: {', '.join(others)}" if others else ""
+            raise InvalidRequest(
+                f"{adapter.name} takes no {_NAMES[field]}; leave out `{field}`{instead}",
+                field=field,
+            )
+
+
+def notes_of(adapter: Adapter, wanted: CreateSession) -> list[Draft]:
+    """The status item that says what is not applied, where anything is not."""
+    vain = list(_vain(adapter, wanted))
+    if not vain:
+        return []
+    names = " and ".join(_NAMES[field] for field in vain)
+    status = Status(
+        label=LABEL, detail=f"{adapter.name} makes no use of {names}; they have no effect"
+    )
+    item = StartItem(key=LABEL, kind="status", content=(status,), source="daemon")
+    normalizer = Normalizer(new_id)
+    for step in whole(item):
+        normalizer.apply(step, None)
+    return [output for output in normalizer.take() if isinstance(output, Draft)]
+
+
+def _vain(adapter: Adapter, wanted: CreateSession | PatchSession) -> Iterator[Unused]:
+    """What is wanted, and the agent does not take."""
+    if wanted.variant is not None and not _takes(adapter, "variant"):
+        yield "variant"
+    if isinstance(wanted, PatchSession):
+        return
+    servers = (wanted.mcp or {}).values()
+    if any(server.enabled is not False for server in servers) and not _takes(adapter, "mcp"):
+        yield "mcp"
+    if wanted.skills is not None and wanted.skills.sources and not _takes(adapter, "skills"):
+        yield "skills"
+
+
+def _takes(adapter: Adapter, field: Unused) -> bool:
+    match field:
+        case "mcp":
+            return adapter.takes_mcp
+        case "skills":
+            return adapter.takes_skills
+        case "variant":
+            return "variants" in adapter.capabilities.native

@@ -50,7 +50,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     token_file: str | None = None
     """A file that holds the token; made on first start, `token` in the data folder by default."""
     no_token: bool = False
-    """Serve without a token; only on loopback."""
+    """Serve without a token; only on loopback, and not to every `Host`."""
     allow_host: tuple[HostName, ...] = ()
     """Further `Host` headers to accept, `NAME[:PORT]`; `*` accepts all."""
     cors_allow_origin: tuple[Origin, ...] = ()
@@ -168,6 +168,12 @@ def load(
         raise StartRefused(
             f"--no-token is refused on {settings.host}: anyone who reaches this port could run "
             "code as you; drop --no-token, or bind to 127.0.0.1"
+        )
+    if settings.no_token and "*" in settings.allow_host:
+        raise StartRefused(
+            "--no-token is refused with --allow-host '*': any web page could lead a name of its "
+            "own to this machine and run code as you; drop --no-token, or name each host with "
+            "--allow-host"
         )
     if 0 < settings.max_store_bytes < LEAST_STORE_BYTES:
         raise WrongSetting(

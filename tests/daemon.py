@@ -51,6 +51,7 @@ class Daemon:
         self.files = data_dir.with_name(f"{data_dir.name}-files")
         self._env["DRAGOMAN_ROOTS"] = str(self.files)
         self._env.update(env or {})
+        self.python: tuple[str, ...] = (sys.executable,)
         self.process: subprocess.Popen[str] | None = None
 
     @property
@@ -61,7 +62,7 @@ class Daemon:
         """Start, and wait until it serves."""
         self.files.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", self.MODULE, "serve", "--data-dir", str(self.data_dir),
+            [*self.python, "-m", self.MODULE, "serve", "--data-dir", str(self.data_dir),
              "--port", str(self.port), *self._flags],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._env,
         )  # fmt: skip

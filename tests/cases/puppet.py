@@ -10,7 +10,8 @@ from typing import Any
 
 from tests.testing.story import Event
 
-COMMAND = f"{sys.executable} {Path(__file__).with_name('puppet_agent.py')}"
+AGENT = Path(__file__).with_name("puppet_agent.py")
+COMMAND = f"{sys.executable} {AGENT}"
 ENV = {"DRAGOMAN_MOCK_COMMAND": COMMAND}
 Act = list[Any]
 PAUSE: Act = ["pause"]

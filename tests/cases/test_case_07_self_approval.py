@@ -15,8 +15,8 @@ from tests.daemon import Daemon, running
 from .common import wait_for_agent
 from .culprits import WORDS
 from .puppet import BEGIN, ENV, MESSAGE, line, prompt, write
+from .users import APPROVER
 
-APPROVER = Path(__file__).with_name("approver.py")
 ASK = line("permission_ask", id="p1", tool="t1", action="Bash", input={"command": "rm -rf /"})
 
 
@@ -47,14 +47,14 @@ def test_case_07_an_agent_that_steals_the_token_cannot_approve(
         'POST /v1/sessions {"agent":"mock","permissionMode":"bypass"}',
         'POST /v1/tokens {"name":"mine","scopes":["admin"]}',
     )
-    words = [str(APPROVER), str(daemon.port), str(daemon.data_dir / "token"), str(report)]
+    words = [str(APPROVER), str(daemon.port), str(daemon.data_dir / "token"), str(report), "plain"]
     daemon.create("hand")
     said = write(BEGIN + MESSAGE + WORDS)
     daemon.send("hand", prompt(["start", [*words, *requests]], *said, ["stay"]))
     wait_for_agent(daemon, "hand", "item.delta")
     told = json.loads(report.read_text())
     assert told["seen"] == []
-    for status, problem in told["answers"]:
+    for status, problem, _ in told["answers"]:
         assert (status, problem["title"]) == (403, "Permission Denied")
         assert "an agent has started" in problem["detail"]
     for session, permission in (("thief", mine), ("victim", other)):

@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +13,8 @@ from typing import Any
 import pytest
 
 from dragoman.errors import StartRefused
-from dragoman.http.guard import FREE_FAILURES, MAX_DELAY_S, Caller, Guard
-from dragoman.http.tokens import load_token, token_path
+from dragoman.http.guard import FREE_FAILURES, MAX_DELAY_S, Caller, Entry, Guard
+from dragoman.http.tokens import is_exposed, load_token, token_path
 from dragoman.settings import Settings, load
 from tests.http import (
     BEARER,
@@ -144,6 +146,30 @@ def test_a_token_open_to_others_is_repaired_aloud(
     assert "secret" not in caplog.text
 
 
+def test_a_token_in_a_file_is_exposed_and_one_that_is_given_is_not(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('token = "secret-in-a-file"')
+    assert is_exposed(settings(tmp_path))
+    assert is_exposed(settings(tmp_path, token_file=str(tmp_path / "token")))
+    assert is_exposed(settings(tmp_path, token="secret-in-a-file", config=str(config)))
+    assert not is_exposed(settings(tmp_path, token="given-otherwise", config=str(config)))
+
+
+def test_a_token_that_whoever_started_us_shows_is_exposed() -> None:
+    ask = (
+        "from dragoman.http.tokens import is_exposed; from dragoman.settings import Settings; "
+        "print(is_exposed(Settings(token=sys.stdin.read())))"
+    )
+    # The shell stays above, with what it was given.
+    argv = ["sh", "-c", f'env -u SHOWN "{sys.executable}" -c "import sys; {ask}"; true']
+    for token, told in (("secret-of-the-shell", "True"), ("secret-of-nobody", "False")):
+        env = {**os.environ, "SHOWN": "secret-of-the-shell"}
+        done = subprocess.run(
+            argv, input=token, env=env, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == told
+
+
 def test_a_token_that_cannot_be_closed_to_others_refuses_the_start(tmp_path: Path) -> None:
     # A file of the kernel is readable by all, and nobody can change that.
     with pytest.raises(StartRefused, match=r"open to other users .* chmod 600"):
@@ -168,6 +194,19 @@ def test_bytes_that_are_no_text_are_no_token_of_anybody(tmp_path: Path) -> None:
 
 def test_a_guard_without_a_token_knows_everybody_by_another_name() -> None:
     assert caller_of(Guard(None), None) == Caller(token="none")
+
+
+def test_only_what_no_agent_can_read_is_a_secret() -> None:
+    named = Entry(Caller("phone", ("approve",)), b"digest")
+    for guard, own in ((Guard("t"), False), (Guard("t", is_exposed=False), True)):
+        entry = guard.check(b"Bearer t")
+        assert entry is not None
+        assert guard.has_secret(entry) is own
+        assert guard.has_secret(Entry(entry.caller, entry.token, login=b"cookie"))
+        assert guard.has_secret(named)
+    nobody = Guard(None, is_exposed=False).check(None)
+    assert nobody is not None
+    assert not Guard(None, is_exposed=False).has_secret(nobody)
 
 
 def test_a_guard_refuses_an_empty_token() -> None:

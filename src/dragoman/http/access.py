@@ -12,7 +12,7 @@ from dragoman.http import parse
 from dragoman.http.answers import answer, nothing
 from dragoman.http.door import CALLER, ENTRY, cookie_name, is_own_name
 from dragoman.http.guard import Guard
-from dragoman.http.peers import ensure_no_agent, ensure_own_user
+from dragoman.http.peers import ensure_own_user, ensure_person
 from dragoman.http.protocol import CONNECTION
 from dragoman.http.tickets import TICKET_S
 from dragoman.schema import access as schema
@@ -40,7 +40,7 @@ async def ensure_scope(scope: Scope, needed: schema.Scope) -> None:
             scope=needed,
         )
     if needed in GUARDED:
-        await ensure_no_agent(scope)
+        await ensure_person(scope, scope[ENTRY])
 
 
 # --- Tokens ---
@@ -73,7 +73,10 @@ async def revoke_token(request: Request) -> Response:
 async def create_ticket(request: Request) -> Response:
     """Make a ticket that stands for the caller's own token."""
     await parse.no_body(request, MAX_BYTES)
-    ticket = guard_of(request.scope).logins.ticket(request.scope[ENTRY].token)
+    entry = request.scope[ENTRY]
+    # Whoever comes in by the cookie need not be seen any more, so who gets one must be.
+    await ensure_person(request.scope, entry)
+    ticket = guard_of(request.scope).logins.ticket(entry.token)
     return answer(schema.Ticket(ticket=ticket, expires_in_s=TICKET_S), 201)
 
 
@@ -81,7 +84,12 @@ async def login(request: Request) -> Response:
     """Swap a ticket for a cookie."""
     given = await parse.body(request, schema.Login, MAX_BYTES)
     guard = guard_of(request.scope)
-    cookie = guard.logins.redeem(given.ticket)
+    token = guard.logins.token_of(given.ticket)
+    entry = None if token is None else guard.entry_of(token)
+    if entry is not None:
+        # Before it is used up: an agent that has seen it must not spoil it either.
+        await ensure_person(request.scope, entry)
+    cookie = None if entry is None else guard.logins.redeem(given.ticket)
     if cookie is None:
         peer = request.client.host if request.client else ""
         guard.count_failure(peer)

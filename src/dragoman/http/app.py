@@ -12,6 +12,7 @@ from dragoman.http.daemon import Daemon
 from dragoman.http.door import Door
 from dragoman.http.guard import Guard
 from dragoman.http.metrics import get_metrics
+from dragoman.http.peers import Peers
 from dragoman.http.routes import ROUTES, starlette_routes
 from dragoman.http.traffic import Register
 from dragoman.http.ui import built_page, page_routes
@@ -23,6 +24,7 @@ def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Regist
     app.router.redirect_slashes = False
     app.state.daemon = daemon
     app.state.guard = guard
+    app.state.peers = Peers()
     app.state.port_of = port_of
     problems.install(app)
     settings = daemon.settings

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dragoman.errors import StartRefused
 from dragoman.http.tickets import Logins
-from dragoman.http.tokens import Keyring, digest_of
+from dragoman.http.tokens import RESERVED, Keyring, digest_of
 from dragoman.schema.access import Scope
 
 FREE_FAILURES = 10
@@ -76,13 +76,17 @@ class Guard:
         keyring: Keyring | None = None,
         logins: Logins | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        is_exposed: bool = True,
     ) -> None:
+        """Know the daemon's own token; `is_exposed` where an agent could read it."""
         if token == "":
             raise StartRefused("an empty token would let everybody in; give one, or --no-token")
         self.keyring = keyring or Keyring(None)
         self.logins = logins or Logins()
         self._digest = None if token is None else digest_of(token.encode())
         self._clock = clock
+        self._is_exposed = is_exposed
         self._failures: dict[str, tuple[int, float]] = {}
         self._visitors: dict[Visitor, Entry] = {}
 
@@ -99,12 +103,10 @@ class Guard:
 
     def check(self, authorization: bytes | None, peer: str = "") -> Entry | None:
         """Recognise a caller by an Authorization header; None for a missing or wrong token."""
-        digest = digest_of(_offered(authorization or b""))
-        caller = self._holder(digest)
-        if caller is None:
+        entry = self.entry_of(digest_of(_offered(authorization or b"")))
+        if entry is None:
             self.count_failure(peer)
-            return None
-        return Entry(caller, digest)
+        return entry
 
     def check_cookie(self, cookie: bytes, peer: str = "") -> Entry | None:
         """Recognise a caller by the cookie that a ticket was swapped for."""
@@ -120,6 +122,17 @@ class Guard:
         """Whether somebody could come in the same way now."""
         is_in = entry.login is None or self.logins.find(entry.login) is not None
         return is_in and self._holder(entry.token) is not None
+
+    def has_secret(self, entry: Entry) -> bool:
+        """Whether somebody came in by what no agent can read: of most secrets we keep digests."""
+        if entry.login is not None or entry.caller.token not in RESERVED:
+            return True
+        return not self.is_open and not self._is_exposed
+
+    def entry_of(self, token: bytes) -> Entry | None:
+        """The way in of whoever holds the token with this digest; None where it is not good."""
+        caller = self._holder(token)
+        return None if caller is None else Entry(caller, token)
 
     def _holder(self, digest: bytes) -> Caller | None:
         """Who holds the token with this digest."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
@@ -26,9 +28,9 @@ class Socket(Struct, frozen=True):
     inode: str
 
 
-def sockets(port: int) -> Iterator[Socket]:
-    """All TCP sockets of this machine that are bound to a port."""
-    suffix = f":{port:04X}"
+def sockets(ports: Collection[int]) -> Iterator[Socket]:
+    """All TCP sockets of this machine that are bound to one of these ports."""
+    suffixes = tuple(f":{port:04X}" for port in ports)
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             lines = Path(table).read_text().splitlines()[1:]
@@ -36,26 +38,48 @@ def sockets(port: int) -> Iterator[Socket]:
             continue
         for line in lines:
             _, local, remote, state, _, _, _, uid, _, inode, *_ = line.split()
-            if local.endswith(suffix):
+            if local.endswith(suffixes):
                 yield Socket(_address(local), _address(remote), state, int(uid), inode)
 
 
-def holds(pid: int | str, inodes: set[str]) -> bool:
-    """Whether a process has one of these sockets open."""
-    wanted = {f"socket:[{inode}]" for inode in inodes}
+def open_sockets(table: str) -> set[str]:
+    """The inodes of all sockets in a table of descriptors, as far as it can be read."""
+    found: set[str] = set()
     try:
-        return any(os.readlink(entry.path) in wanted for entry in os.scandir(f"/proc/{pid}/fd"))
+        folder = os.open(table, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
-        return False
+        return found  # its process has ended, or is not ours to look into
+    try:
+        for name in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # it was just closed
+                kind, _, inode = os.readlink(name, dir_fd=folder).partition(":")
+                if kind == "socket":
+                    found.add(inode.strip("[]"))
+    except OSError:
+        return found
+    finally:
+        os.close(folder)
+    return found
 
 
 def holder_of(port: int) -> str:
     """Who listens on this port, e.g. `pid 4242 (dragoman)`, as far as it can be seen."""
-    inodes = {each.inode for each in sockets(port) if each.state == LISTENING}
+    inodes = {each.inode for each in sockets([port]) if each.state == LISTENING}
     for entry in os.listdir("/proc"):
-        if entry.isdigit() and holds(entry, inodes):
+        if entry.isdigit() and open_sockets(f"/proc/{entry}/fd") & inodes:
             return f"pid {entry} ({_name(entry)})"
     return "a process that cannot be seen from here"
+
+
+def is_own_address(address: str) -> bool:
+    """Whether an address is one of this machine's; also where that cannot be told."""
+    family = socket.AF_INET6 if plain(address).version == 6 else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((str(plain(address)), 0))
+    except OSError as error:
+        return error.errno != errno.EADDRNOTAVAIL
+    return True
 
 
 def plain(address: str) -> Address:

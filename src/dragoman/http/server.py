@@ -31,7 +31,7 @@ from dragoman.http.guard import Guard
 from dragoman.http.port import holder_of
 from dragoman.http.protocol import Protocol
 from dragoman.http.tickets import TICKET_S, Logins
-from dragoman.http.tokens import Keyring, load_token, token_path
+from dragoman.http.tokens import Keyring, is_exposed, load_token, token_path
 from dragoman.runtime import linux
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.files import Files
@@ -82,7 +82,12 @@ def run(settings: Settings) -> int:
     linux.free_large_blocks()
     _tune_collector()
     data_dir = Path(settings.data_dir)
-    guard = Guard(token, Keyring(data_dir / "tokens.json"), Logins(data_dir / "logins.json"))
+    guard = Guard(
+        token,
+        Keyring(data_dir / "tokens.json"),
+        Logins(data_dir / "logins.json"),
+        is_exposed=is_exposed(settings),
+    )
     uvloop.run(_serve(settings, guard))
     return 0
 

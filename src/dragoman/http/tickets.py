@@ -65,6 +65,11 @@ class Logins:
         _put(self._tickets, ticket, (token, self._clock() + TICKET_S), MAX_TICKETS)
         return ticket
 
+    def token_of(self, ticket: str) -> bytes | None:
+        """The digest of the token that a ticket stands for; None for one that is good no longer."""
+        token, ends = self._tickets.get(digest_of(ticket.encode()), (None, 0.0))
+        return None if self._clock() >= ends else token
+
     def redeem(self, ticket: str) -> str | None:
         """Swap a ticket for a cookie; None where it was used before, is too old, or is none."""
         token, ends = self._tickets.pop(digest_of(ticket.encode()), (b"", 0.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import math
@@ -19,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import Conflict, NotFound, StartRefused, StorageFull, WrongSetting
+from dragoman.runtime import linux
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, TokenInfo
 from dragoman.settings import Settings
 
@@ -55,6 +57,17 @@ def load_token(settings: Settings) -> str | None:
         return _read(path)
     except OSError as error:
         raise StartRefused(f"cannot use the token file {path}: {error.strerror}") from None
+
+
+def is_exposed(settings: Settings) -> bool:
+    """Whether an agent could read the token: it is in a file, or whoever started us shows it."""
+    if settings.token is None:
+        return True
+    if settings.config is not None:
+        with contextlib.suppress(OSError):
+            if settings.token.encode() in Path(settings.config).read_bytes():
+                return True
+    return any(linux.shows(each.pid, settings.token) for each in linux.ancestry(os.getpid()))
 
 
 def _make(path: Path) -> None:

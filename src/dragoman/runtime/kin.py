@@ -157,6 +157,21 @@ class Kin:
         with self._lock:
             return {pid: at for child in self._own.values() for pid, at in child.family.items()}
 
+    def is_childless(self) -> bool:
+        """Whether nobody at all is below us, neither started nor adopted."""
+        return _childless()
+
+    def has_member(self, line: Sequence[Process]) -> bool:
+        """Whether a process with this line of ancestors descends from us, or is known to."""
+        me, family = os.getpid(), self.family()
+        marks = tuple(f"{child.mark.partition(':')[0]}:" for child in self.children())
+        return any(
+            each.pid == me
+            or family.get(each.pid) == each.started
+            or (linux.mark_on(each.pid) or "").startswith(marks)
+            for each in line
+        )
+
     # --- Ending ---
 
     def sweep(self, mark: str, family: Family | None = None, *, looks: int = LOOKS) -> int:

@@ -23,6 +23,8 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 _PR_SET_CHILD_SUBREAPER = 36
 _M_MMAP_THRESHOLD = -3
 _LARGE_BYTES = 1 << 20
+_LOOKS = 3
+"""How often it is tried to see a line of processes that changes meanwhile."""
 
 
 class Process(NamedTuple):
@@ -98,6 +100,47 @@ def everyone() -> Iterator[Process]:
         found = look(pid)
         if found is not None:
             yield found
+
+
+def threads(pid: int) -> list[int]:
+    """The threads of a process; none where it is gone."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except (*_GONE, PermissionError):
+        return []
+
+
+def ancestry(pid: int) -> list[Process]:
+    """A process and those above it, as far as they can be seen."""
+    line: list[Process] = []
+    while pid and (found := look(pid)) is not None:
+        line.append(found)
+        pid = found.parent
+    return line
+
+
+def lineage(process: Process) -> list[Process] | None:
+    """A process and all above it; None where one cannot be seen, or they do not hold still."""
+    for _ in range(_LOOKS):
+        # Read twice: whose parent ends in between has another one, and nobody gets past us so.
+        line, again = ancestry(process.pid), ancestry(process.pid)
+        same = [(each.pid, each.started) for each in line]
+        if (
+            same == [(each.pid, each.started) for each in again]
+            and same[:1] == [(process.pid, process.started)]
+            and line[-1].parent == 0
+        ):
+            return line
+    return None
+
+
+def shows(pid: int, secret: str) -> bool:
+    """Whether a process shows a secret to others: in its command line, or its environment."""
+    for name in ("cmdline", "environ"):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as file:
+            if secret.encode() in file.read():
+                return True
+    return False
 
 
 def mark_on(pid: int) -> str | None:

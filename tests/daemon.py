@@ -41,15 +41,22 @@ class Daemon:
 
     MODULE = "dragoman.cli.main"
 
-    def __init__(self, data_dir: Path, *flags: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *flags: str,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
         self.data_dir = data_dir
         self.port = 0
         self._flags = flags
+        self._cwd = cwd
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")}
         self._env["DRAGOMAN_AGENTS_DIR"] = str(AGENTS)
-        # Never the home of whoever runs the tests, which is the default.
+        # Never the home of whoever runs the tests: files are served from it.
         self.files = data_dir.with_name(f"{data_dir.name}-files")
-        self._env["DRAGOMAN_ROOTS"] = str(self.files)
+        self._env["HOME"] = str(self.files)
         self._env.update(env or {})
         self.python: tuple[str, ...] = (sys.executable,)
         self.process: subprocess.Popen[str] | None = None
@@ -65,6 +72,7 @@ class Daemon:
             [*self.python, "-m", self.MODULE, "serve", "--data-dir", str(self.data_dir),
              "--port", str(self.port), *self._flags],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._env,
+            cwd=self._cwd,
         )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -207,9 +215,11 @@ class Stream:
 
 
 @contextmanager
-def running(data_dir: Path, *flags: str, env: dict[str, str] | None = None) -> Iterator[Daemon]:
+def running(
+    data_dir: Path, *flags: str, env: dict[str, str] | None = None, cwd: Path | None = None
+) -> Iterator[Daemon]:
     """A daemon for a test; whatever the test did to it, it is gone afterwards."""
-    daemon = Daemon(data_dir, *flags, env=env)
+    daemon = Daemon(data_dir, *flags, env=env, cwd=cwd)
     daemon.start()
     try:
         yield daemon

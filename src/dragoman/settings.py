@@ -79,8 +79,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_streams: Annotated[int, Meta(ge=0)] = 0
     """So many streams may be followed at once; 0: nine tenths of the connections."""
     roots: tuple[str, ...] = ()
-    """The folders that the file API stays in; your home by default. With a session's id it stays
-    in that session's directory."""
+    """The folders that sessions and the file API stay in. By default the file API stays in your
+    home, and sessions, but for an admin's, there or in the folder for temporary files. With a
+    session's id the file API stays in that session's directory."""
     max_upload_bytes: Annotated[int, Meta(ge=1024)] = 1024 * 1024 * 1024
     """The largest file that can be uploaded, and the largest archive, packed and unpacked."""
     max_archive_entries: Annotated[int, Meta(ge=1)] = 100_000

@@ -15,9 +15,15 @@ from tests.daemon import Daemon, Reply
 class Fs:
     """Asks about files, beneath the daemon's root or in a session's directory."""
 
-    def __init__(self, daemon: Daemon, session_id: str | None = None) -> None:
+    def __init__(
+        self,
+        daemon: Daemon,
+        session_id: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
         self.daemon = daemon
         self._session_id = session_id
+        self._headers = headers or {}
 
     def ask(
         self,
@@ -36,7 +42,8 @@ class Fs:
             target = f"/v1/fs/{route}?{urlencode(query)}"
             # Who is refused early may not get rid of all that there is to say.
             with contextlib.suppress(ConnectionError):
-                connection.request(method, target, body, self.daemon.headers(**(headers or {})))
+                sent = self.daemon.headers(**{**self._headers, **(headers or {})})
+                connection.request(method, target, body, sent)
             answer = connection.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}
             return Reply(answer.status, found, answer.read())

@@ -87,7 +87,7 @@ def test_there_may_be_several_roots_and_the_first_is_for_relative_paths(tmp_path
 def test_the_root_is_the_home_unless_it_is_set(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    with running(tmp_path / "data", env={"HOME": str(home), "DRAGOMAN_ROOTS": ""}) as daemon:
+    with running(tmp_path / "data", env={"HOME": str(home)}) as daemon:
         assert Fs(daemon).write("file", b"x").json == {
             "path": f"{home}/file", "bytesWritten": 1,
         }  # fmt: skip
@@ -125,7 +125,7 @@ def test_so_do_the_token_file_and_the_settings_file(tmp_path: Path) -> None:
     (home / ".config" / "dragoman" / "config.toml").write_text('token_file = "~/secret"\n')
     (home / "secret").write_text("token")
     (home / "secret").chmod(0o600)
-    env = {"HOME": str(home), "XDG_CONFIG_HOME": "", "DRAGOMAN_ROOTS": ""}
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": ""}
     with running(home / "data", env=env) as daemon:
         (daemon.data_dir / "token").write_text("token")  # for those who look for it there
         fs = Fs(daemon)
@@ -143,7 +143,7 @@ def test_so_does_a_settings_file_that_is_named_at_the_start(tmp_path: Path) -> N
     home.mkdir()
     (home / "mine.toml").write_text('token = "secret"\n')
     (home / "link.toml").symlink_to("mine.toml")
-    env = {"HOME": str(home), "XDG_CONFIG_HOME": "", "DRAGOMAN_ROOTS": ""}
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": ""}
     with running(home / "data", "--config", str(home / "link.toml"), env=env) as daemon:
         (daemon.data_dir / "token").write_text("secret")  # for those who look for it there
         fs = Fs(daemon)
@@ -161,7 +161,7 @@ def test_nothing_is_made_where_it_is_refused(tmp_path: Path) -> None:
     (home / "sly").symlink_to("new/../data/new")
     (home / "into").symlink_to("data/new")
     config = ".config/dragoman/config.toml"
-    env = {"HOME": str(home), "XDG_CONFIG_HOME": "", "DRAGOMAN_ROOTS": ""}
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": ""}
     with running(home / "data", env=env) as daemon:
         fs, before = Fs(daemon), {*names_below(home)} | {"folder/file"}
         for path in ("data/new", "data/new/deep", "into/x/y", f"{config}/x", config):
@@ -194,12 +194,12 @@ def test_no_root_goes_and_nothing_around_one(tmp_path: Path) -> None:
     roots = (tmp_path / "a", inner, tmp_path / "a" / "link")
     flags = [flag for root in roots for flag in ("--root", str(root))]
     with running(tmp_path / "data", *flags) as daemon:
-        daemon.create("all", directory=str(tmp_path))
-        for fs, top in ((Fs(daemon), ""), (Fs(daemon, "all"), "a/")):
-            for path in (f"{top}x/w", f"{top}x", f"{top}link", str(inner), str(inner.parent)):
+        daemon.create("all", directory=str(tmp_path / "a"))
+        for fs in (Fs(daemon), Fs(daemon, "all")):
+            for path in ("x/w", "x", "link", str(inner), str(inner.parent)):
                 assert fs.remove(path, recursive="true").status == 403, path
-                assert fs.move(path, f"{top}elsewhere").status == 403, path
-                assert fs.move(f"{top}free", path, overwrite=True).status == 403, path
+                assert fs.move(path, "elsewhere").status == 403, path
+                assert fs.move("free", path, overwrite=True).status == 403, path
         assert Fs(daemon).remove("x/w/file").status == 200
     assert inner.is_dir()
 

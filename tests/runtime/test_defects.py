@@ -42,7 +42,7 @@ async def turns(data_dir: Path, adapter: Adapter, *prompts: str) -> list[dict[st
     settings = Settings(data_dir=str(data_dir))
     store = open_store(data_dir)
     sessions = Sessions(store, Agents({"mock": adapter}, settings), settings)
-    await sessions.create("s", CreateSession(agent="mock"))
+    await sessions.create("s", CreateSession(agent="mock"), str(data_dir))
     for prompt in prompts:
         await sessions.send("s", Message(message=prompt), None)
     ended = 0

@@ -211,16 +211,20 @@ test("a new session gets all that was chosen, and the page remembers it", async 
   await inside.getByLabel("Title").fill("Everything");
 
   // The daemon says what is wrong, at the field.
+  const missing = join(daemon.files, "missing");
   await inside.getByLabel("Folder").fill("/no/such/folder");
   await inside.getByRole("button", { name: "Start session" }).click();
-  await expect(inside.getByRole("alert")).toContainText("no directory '/no/such/folder'");
+  await expect(inside.getByRole("alert")).toContainText("/no/such/folder is outside of what");
+  await inside.getByLabel("Folder").fill(missing);
+  await inside.getByRole("button", { name: "Start session" }).click();
+  await expect(inside.getByRole("alert")).toContainText(`no directory '${missing}'`);
   await expect(inside.getByLabel("Folder")).toHaveAttribute("aria-invalid", "true");
 
   // The picker, by keyboard.
   await inside.getByRole("button", { name: "Browse" }).click();
   const picker = inside.getByRole("dialog", { name: "Choose a folder" });
   await expect(picker.getByRole("button", { name: "projects" })).toBeFocused();
-  await expect(picker.getByRole("alert")).toContainText("/no/such/folder");
+  await expect(picker.getByRole("alert")).toContainText(missing);
   await expect(picker.getByRole("button", { name: ".hidden" })).toBeHidden();
   await picker.getByLabel("Hidden folders").check();
   await expect(picker.getByRole("button", { name: ".hidden" })).toBeVisible();

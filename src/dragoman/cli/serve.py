@@ -32,7 +32,7 @@ def serve(
     ] = None,
     roots: Annotated[
         list[str] | None,
-        typer.Option("--root", help="A folder that the file API stays in; repeatable."),
+        typer.Option("--root", help="A folder that sessions and the file API stay in; repeatable."),
     ] = None,
     log_level: Annotated[
         str | None, typer.Option(help="debug, info, warning or error.", metavar="LEVEL")

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from dragoman.http.traffic import Traffic
 from dragoman.runtime.agents import Agents
-from dragoman.runtime.files import Files
+from dragoman.runtime.files import Directories, Files
 from dragoman.runtime.sessions import Sessions
 from dragoman.settings import Settings
 from dragoman.store import Store
@@ -23,6 +23,7 @@ class Daemon(Struct, frozen=True):
     agents: Agents
     sessions: Sessions
     files: Files
+    directories: Directories
     traffic: Traffic = field(default_factory=Traffic)
 
 

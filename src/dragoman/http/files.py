@@ -15,8 +15,10 @@ from dragoman.errors import InvalidRequest, TooLarge, Unavailable, UnsupportedMe
 from dragoman.http import parse
 from dragoman.http.answers import answer
 from dragoman.http.daemon import daemon_of
+from dragoman.http.door import CALLER
 from dragoman.http.download import Download
 from dragoman.runtime.attachments import image_kind
+from dragoman.runtime.files import Directory
 from dragoman.runtime.sessions import ensure_id
 from dragoman.schema import files as schema
 
@@ -126,12 +128,18 @@ async def move_entry(request: Request) -> Response:
     return answer(schema.FsMoved(from_=source, to=target))
 
 
-async def _directory(request: Request, session_id: str | None) -> str | None:
+async def _directory(request: Request, session_id: str | None) -> Directory | None:
     """The directory of the session that is named, if one is."""
     if session_id is None:
         return None
     ensure_id(session_id)
-    return (await daemon_of(request.scope).sessions.row(session_id)).directory
+    daemon = daemon_of(request.scope)
+    row = await daemon.sessions.row(session_id)
+    is_admin = request.scope[CALLER].acting("admin") is not None
+    # Again, whoever made it: it may be from a time with other roots, or lead elsewhere by now.
+    return await daemon.files.run(
+        daemon.directories.find, row.directory, is_admin=is_admin, field="session_id"
+    )
 
 
 async def _body(request: Request) -> AsyncIterator[bytes]:

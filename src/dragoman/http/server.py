@@ -34,7 +34,7 @@ from dragoman.http.tickets import TICKET_S, Logins
 from dragoman.http.tokens import Keyring, is_exposed, load_token, token_path
 from dragoman.runtime import linux
 from dragoman.runtime.agents import Agents
-from dragoman.runtime.files import Files
+from dragoman.runtime.files import Directories, Files
 from dragoman.runtime.kin import kin
 from dragoman.runtime.left import end_all, watch
 from dragoman.runtime.sessions import Sessions
@@ -157,7 +157,7 @@ async def _daemon(settings: Settings) -> AsyncIterator[Daemon]:
         watching = asyncio.create_task(watch(store))
         upkeep = asyncio.create_task(Upkeep(sessions, store, settings).run())
         try:
-            yield Daemon(settings, store, agents, sessions, files)
+            yield Daemon(settings, store, agents, sessions, files, Directories(settings))
         finally:
             files.close()
             watching.cancel()

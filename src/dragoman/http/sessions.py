@@ -72,10 +72,23 @@ async def _create(request: Request, session_id: str) -> schema.Created:
     daemon = daemon_of(request.scope)
     wanted = await parse.body(request, schema.CreateSession, daemon.settings.max_body_bytes)
     await _ensure_may_loosen(request, wanted.permission_mode)
-    row = await daemon.sessions.create(session_id, wanted)
+    directory = await _directory(request, wanted.directory)
+    row = await daemon.sessions.create(session_id, wanted, directory)
     return schema.Created(
         session_id=session_id, healthy=True, native_session_id=row.state.native_session_id
     )
+
+
+async def _directory(request: Request, path: str | None) -> str:
+    """The directory of a new session; one outside of the usual places is for an admin."""
+    directories = daemon_of(request.scope).directories
+    is_admin = request.scope[CALLER].acting("admin") is not None
+    found = await asyncio.to_thread(
+        directories.find, path or directories.default, is_admin=is_admin
+    )
+    if not found.is_ordinary:
+        await ensure_scope(request.scope, "admin")
+    return found.path
 
 
 async def _ensure_may_loosen(request: Request, mode: object) -> None:

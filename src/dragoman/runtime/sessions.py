@@ -129,15 +129,12 @@ class Sessions:
 
     # --- Making and finding ---
 
-    async def create(self, session_id: str, wanted: CreateSession) -> SessionRow:
-        """Make a session; its agent starts with the first message."""
+    async def create(self, session_id: str, wanted: CreateSession, directory: str) -> SessionRow:
+        """Make a session in a directory; its agent starts with the first message."""
         ensure_id(session_id)
         if self._stopping:
             raise Unavailable("the daemon is stopping")
         adapter = self._agents.adapter(wanted.agent)
-        directory = wanted.directory or str(Path.cwd())
-        if not Path(directory).is_absolute():
-            raise InvalidRequest("directory must be an absolute path", field="directory")
         # Unlike Path's, this one is False also for what cannot be looked at.
         if not await asyncio.to_thread(os.path.isdir, directory):
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")

@@ -99,7 +99,8 @@ class CreateSession(Http, frozen=True, kw_only=True):
     variant: Word | None = None
     agent_version: Word | None = None
     directory: NoNul | None = None
-    """The agent's working directory, absolute; the daemon's own by default."""
+    """The agent's working directory, absolute; by default the one that the daemon was started in,
+    or the first root."""
     title: str | None = None
     env: dict[EnvName, NoNul] | None = None
     """Added to the agent's environment, never returned."""

@@ -16,6 +16,7 @@ from dragoman.runtime.files import tree
 from dragoman.runtime.files.archive import ArchiveLimits, Unpacker
 from dragoman.runtime.files.beneath import has_openat2
 from dragoman.runtime.files.content import Draft, Limit, Reading, open_file
+from dragoman.runtime.files.directories import Directory
 from dragoman.runtime.files.paths import Names, Root, find, names_of
 from dragoman.runtime.files.uploads import Held, U, Uploads, stopping
 from dragoman.schema.files import FsEntry, FsStat, FsUnpacked, FsWritten
@@ -47,15 +48,15 @@ class Files:
         self._uploads = Uploads()
         self._pool = ThreadPoolExecutor(WORKERS, "files")
 
-    async def entries(self, directory: str | None, path: str) -> list[FsEntry]:
+    async def entries(self, directory: Directory | None, path: str) -> list[FsEntry]:
         """What a folder holds, by name."""
         return await self.run(lambda: tree.entries(*self._find(directory, path)))
 
-    async def stat(self, directory: str | None, path: str) -> FsStat:
+    async def stat(self, directory: Directory | None, path: str) -> FsStat:
         """What a path leads to."""
         return await self.run(lambda: tree.look(*self._find(directory, path)))
 
-    async def open(self, directory: str | None, path: str) -> Reading:
+    async def open(self, directory: Directory | None, path: str) -> Reading:
         """A file, open for reading."""
         return await self.run(lambda: open_file(*self._find(directory, path)))
 
@@ -68,7 +69,7 @@ class Files:
         return await self.run(open_file, Root(folder, folder), names)
 
     async def write(
-        self, directory: str | None, path: str, body: AsyncIterator[bytes]
+        self, directory: Directory | None, path: str, body: AsyncIterator[bytes]
     ) -> FsWritten:
         """Put a file in its place when all of it has come."""
         root, names = await self.run(self._find, directory, path)
@@ -80,7 +81,7 @@ class Files:
         return FsWritten(path=root.tell(names), bytes_written=size)
 
     async def unpack(
-        self, directory: str | None, path: str, body: AsyncIterator[bytes]
+        self, directory: Directory | None, path: str, body: AsyncIterator[bytes]
     ) -> FsUnpacked:
         """Put what is in an archive into a folder when all of it has come."""
         root, names = await self.run(self._find, directory, path)
@@ -96,20 +97,20 @@ class Files:
             paths = await self.run(unpacker.do, Unpacker.commit)
         return FsUnpacked(paths=paths, truncated=unpacker.upload.truncated)
 
-    async def make_folder(self, directory: str | None, path: str) -> str:
+    async def make_folder(self, directory: Directory | None, path: str) -> str:
         """Make a folder and those above it; its path."""
         root, names = await self.run(self._find, directory, path)
         await self.run(tree.make_folder, root, names)
         return root.tell(names)
 
-    async def remove(self, directory: str | None, path: str, *, recursive: bool) -> str:
+    async def remove(self, directory: Directory | None, path: str, *, recursive: bool) -> str:
         """Remove an entry; its path."""
         root, names = await self.run(self._find, directory, path)
         await self.run(tree.remove, root, names, recursive=recursive)
         return root.tell(names)
 
     async def move(
-        self, directory: str | None, source: str, target: str, *, overwrite: bool
+        self, directory: Directory | None, source: str, target: str, *, overwrite: bool
     ) -> tuple[str, str]:
         """Move an entry; both of its paths."""
         old = await self.run(self._find, directory, source, "from")
@@ -143,10 +144,12 @@ class Files:
         finally:
             await self.run(held.close)
 
-    def _find(self, directory: str | None, path: str, field: str = "path") -> tuple[Root, Names]:
+    def _find(
+        self, directory: Directory | None, path: str, field: str = "path"
+    ) -> tuple[Root, Names]:
         if directory is None:
             return find(self._roots, path, field)
-        return find([self._root(directory, os.path.realpath(directory))], path, field)
+        return find([self._root(directory.path, directory.real)], path, field)
 
     def _root(self, path: str, real: str) -> Root:
         return Root(path, real, self._closed, self._fixed, by_hand=not has_openat2())

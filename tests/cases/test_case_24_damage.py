@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tarfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.store import check
+from dragoman.errors import BackupFailed
+from dragoman.store import backup, check
 from dragoman.store.schema import PAGE_SIZE
 from tests.cases.common import assert_conforms, types
 from tests.daemon import Daemon, running
@@ -201,3 +203,45 @@ def test_case_24_a_session_whose_row_is_lost_is_found_by_its_events(data_dir: Pa
             info = daemon.get(f"/sessions/{name}")
             assert (info["agent"], info["agentMode"]) == ("mock", "build")
             assert info["nativeSessionId"] == before[name][-1]["native_session_id"]
+
+
+FOREIGN = {
+    "trigger": "CREATE TRIGGER mine AFTER INSERT ON events BEGIN DELETE FROM sessions; END",
+    "view": "CREATE VIEW mine AS SELECT load_extension('x') FROM events",
+    "table": "CREATE TABLE mine (x)",
+    "virtual table": "CREATE VIRTUAL TABLE mine USING fts5(x)",
+    "index": "CREATE INDEX mine ON events (abs(total))",
+    "column": "ALTER TABLE messages ADD COLUMN mine AS (upper(body))",
+    "lost table": "DROP TABLE requests",
+}
+
+
+@pytest.mark.parametrize("sql", FOREIGN.values(), ids=FOREIGN.keys())
+def test_case_24_a_backup_with_sql_that_is_not_ours_is_refused(
+    data_dir: Path, tmp_path: Path, sql: str
+) -> None:
+    """Before, a trigger or a view in a backup was put in place, and ran with the daemon's rights
+    on its next write."""
+    with running(data_dir) as daemon:
+        daemon.create("one")
+        daemon.turn("one", "echo hi")
+    good, bad = tmp_path / "good.tar", tmp_path / "bad.tar"
+    backup.make(data_dir, good, print)
+    with tarfile.open(good) as tar:
+        tar.extractall(tmp_path / "inside", filter="data")
+    with closing(sqlite3.connect(tmp_path / "inside" / "dragoman.db")) as db:
+        db.execute(sql)
+        db.commit()
+    with tarfile.open(bad, "w") as tar:
+        for path in sorted((tmp_path / "inside").iterdir()):
+            tar.add(path, path.name)
+    with pytest.raises(BackupFailed, match="did not make"):
+        backup.restore(bad, tmp_path / "elsewhere", print)
+    assert not (tmp_path / "elsewhere" / "dragoman.db").exists()
+    backup.restore(good, tmp_path / "elsewhere", print)
+    # And such a backup is not made either: it would be refused when it is needed.
+    with closing(sqlite3.connect(data_dir / "dragoman.db")) as db:
+        db.execute(sql)
+        db.commit()
+    with pytest.raises(BackupFailed, match="did not make"):
+        backup.make(data_dir, bad.with_name("other.tar"), print)

@@ -60,6 +60,7 @@ def make(data_dir: Path, target: Path, report: Report) -> Backup:
             report("copying the database")
             _copy_database(database, copy)
             report("checking the copy")
+            _ensure_ours(copy)
             _ensure_sound(copy)
             report("writing the backup")
             partial = folder / "backup"
@@ -86,6 +87,19 @@ def _copy_database(database: Path, copy: Path) -> None:
         db.commit()
     finally:
         db.close()
+
+
+def _ensure_ours(database: Path) -> None:
+    """A trigger, a view or a function in a column would be SQL that runs with our rights."""
+    with contextlib.closing(sqlite3.connect(database)) as db:
+        db.execute("PRAGMA trusted_schema = OFF")
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        found = schema.foreign_objects(db) if version <= len(schema.MIGRATIONS) else []
+    if found:
+        raise BackupFailed(
+            f"the database holds what Dragoman did not make ({', '.join(found)}); drop it, "
+            "then back up again"
+        )
 
 
 def _ensure_sound(database: Path) -> None:
@@ -142,6 +156,7 @@ def restore(archive: Path, data_dir: Path, report: Report, *, replace: bool = Fa
             about = _read(archive, made)
             report("checking it")
             _ensure_known(made / DATABASE)
+            _ensure_ours(made / DATABASE)
             _ensure_sound(made / DATABASE)
             aside = free_name(data_dir / f"before-restore-{time.strftime('%Y%m%d-%H%M%S')}").name
             places = {name: f"{aside}/{name}" for name in (DATABASE, LOG, FILES)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -122,6 +123,23 @@ def migrate(db: sqlite3.Connection, path: Path, migrations: tuple[str, ...] = MI
     db.executescript(
         f"BEGIN IMMEDIATE; {statements} PRAGMA user_version = {len(migrations)}; COMMIT;"
     )
+
+
+def foreign_objects(db: sqlite3.Connection) -> list[str]:
+    """What a database holds that no migration up to its version makes, by name.
+
+    Ours in other words counts too: a table may come with expressions that run when it is used.
+    """
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    with contextlib.closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript("".join(MIGRATIONS[:version]))
+        made = _objects(ours)
+    return sorted({name for _, name, _, _ in _objects(db) ^ made})
+
+
+def _objects(db: sqlite3.Connection) -> set[tuple[str, str, str, str]]:
+    found = db.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
+    return {(kind, name, table, " ".join(sql.split())) for kind, name, table, sql in found}
 
 
 def backup(db: sqlite3.Connection, target: Path) -> None:

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ from urllib.parse import quote
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
 BACKUPS = 3
+DISK_PART = 64
+"""On a small disk a file may take this part of it, so that logs do not fill it."""
 MAX_TEXT = 16 * 1024
 MASK = "[redacted]"
 
@@ -91,7 +94,8 @@ def configure(level: str, path: Path | None) -> None:
     root.addHandler(people)
     if path is not None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = _File(path, maxBytes=MAX_FILE_BYTES, backupCount=BACKUPS, encoding="utf-8")
+        max_bytes = min(MAX_FILE_BYTES, shutil.disk_usage(path.parent).total // DISK_PART)
+        file = _File(path, maxBytes=max_bytes, backupCount=BACKUPS, encoding="utf-8")
         file.setFormatter(_Json())
         root.addHandler(file)
     wanted = logging.getLevelNamesMapping()[level.upper()]

@@ -230,7 +230,6 @@ def test_case_23_nobody_waits_for_a_session_that_waits_for_the_disk(disk: Disk) 
             ("POST", "/sessions/s/interrupt", None),
             ("POST", "/sessions/s/terminate", None),
             ("PATCH", "/sessions/s", {"title": "x"}),
-            ("DELETE", "/sessions/s", None),
         ):
             reply = daemon.request(method, path, body)
             assert (reply.status, reply.json["title"]) == (507, "Storage Full"), path
@@ -241,6 +240,21 @@ def test_case_23_nobody_waits_for_a_session_that_waits_for_the_disk(disk: Disk) 
         assert daemon.get("/sessions/s").get("title") is None, "nothing of it was done"
         assert_conforms(daemon.events("s"))
         assert daemon.request("POST", "/sessions/s/terminate").status == 204
+
+
+def test_case_23_a_delete_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
+    disk = FailingDisk(tmp_path / "data")
+    with running(disk.data_dir) as daemon:
+        daemon.create("s")
+        daemon.send("s", "slow 300")
+        wait_for_agent(daemon, "s", "item.delta")
+        disk.fill(daemon)
+        eventually(lambda: waits(daemon, "s"), "the session waits for the disk")
+        assert daemon.request("DELETE", "/sessions/s").status == 507
+        disk.free(daemon)
+        assert daemon.wait_for("s", "turn.ended")["data"]["outcome"] == "completed"
+        assert_conforms(daemon.events("s"))
+        assert daemon.request("DELETE", "/sessions/s").status == 204
 
 
 def test_case_23_an_answer_that_cannot_be_written_is_told_and_counts_once(disk: Disk) -> None:

@@ -1,13 +1,20 @@
-"""Two daemons on one folder: the second one leaves, and says who is there."""
+"""Two daemons on one folder: the second one leaves, and says who is there. And one daemon whose
+folder is taken away: it writes nothing that would be lost, and says so."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
-from tests.cases.common import pid_of
+import pytest
+
+from dragoman.store import check
+from tests.cases.common import assert_conforms, eventually, pid_of
 from tests.daemon import Daemon, running
 
 
@@ -72,3 +79,114 @@ def test_case_31_of_many_that_start_at_once_one_serves(data_dir: Path) -> None:
         for rival in rivals:
             rival.terminate()
             rival.communicate(timeout=30)
+
+
+class Deprived(Daemon):
+    """A daemon whose token is known also when its folder is gone."""
+
+    @cached_property
+    def token(self) -> str:
+        return (self.data_dir / "token").read_text().strip()
+
+
+@pytest.fixture
+def deprived(data_dir: Path) -> Iterator[Deprived]:
+    """A daemon with a session, of whose folder something will be taken away."""
+    daemon = Deprived(data_dir)
+    daemon.start()
+    try:
+        assert daemon.token
+        daemon.create("s")
+        daemon.turn("s", "echo before")
+        yield daemon
+    finally:
+        if daemon.process is not None:
+            daemon.stop()
+
+
+def problem_of(daemon: Daemon) -> str | None:
+    store = daemon.get("/status")["store"]
+    assert store["degraded"] == (store["problem"] is not None)
+    problem: str | None = store["problem"]
+    return problem
+
+
+def refuses_to_write(daemon: Daemon) -> bool:
+    replies = [
+        daemon.request("POST", "/sessions/s/messages", {"message": "x"}),
+        daemon.request("POST", "/sessions", {"agent": "mock"}),
+        daemon.request("DELETE", "/sessions/s"),
+    ]
+    assert daemon.get("/health") == {"status": "ok"}
+    return {reply.status for reply in replies} == {507}
+
+
+def test_case_31_a_lock_that_is_removed_is_noticed_and_lets_nobody_in(deprived: Deprived) -> None:
+    """Before, a second daemon started on the folder of the first, and both wrote."""
+    before = deprived.events("s")
+    (deprived.data_dir / "lock").unlink()
+    assert refuses_to_write(deprived)
+    assert "touch" in (problem_of(deprived) or "")
+    refused = second_start(deprived.data_dir)
+    assert refused.returncode == 1
+    assert "another daemon" in refused.stderr
+    assert not (deprived.data_dir / "lock").exists(), "who is refused changes nothing"
+    assert deprived.events("s") == before
+    (deprived.data_dir / "lock").touch()
+    eventually(lambda: problem_of(deprived) is None, "the lock is taken again")
+    assert deprived.turn("s", "echo after")[-1]["data"]["outcome"] == "completed"
+    assert f"pid {pid_of(deprived)}" in second_start(deprived.data_dir).stderr
+
+
+def test_case_31_a_folder_that_is_moved_away_is_noticed_and_nothing_is_lost(
+    deprived: Deprived,
+) -> None:
+    """Before, the daemon wrote on into files that nobody would find under their name."""
+    before = deprived.events("s")
+    away = deprived.data_dir.with_name("away")
+    deprived.data_dir.rename(away)
+    eventually(lambda: problem_of(deprived) is not None, "it is noticed without a write")
+    assert str(deprived.data_dir) in (problem_of(deprived) or "")
+    assert refuses_to_write(deprived)
+    assert deprived.events("s") == before, "reading goes on"
+    away.rename(deprived.data_dir)
+    eventually(lambda: problem_of(deprived) is None, "the folder is back")
+    assert deprived.turn("s", "echo after")[-1]["data"]["outcome"] == "completed"
+    assert_conforms(deprived.events("s"))
+    deprived.stop()
+    assert check(deprived.data_dir) == []
+
+
+@pytest.mark.parametrize("name", ["dragoman.db", "dragoman.db-wal"])
+def test_case_31_a_file_of_the_database_that_is_removed_is_noticed(
+    deprived: Deprived, name: str
+) -> None:
+    """Before, what was written to a file without a name was answered with 204, and then gone."""
+    (deprived.data_dir / name).unlink()
+    assert refuses_to_write(deprived)
+    assert name in (problem_of(deprived) or "")
+
+
+def test_case_31_a_folder_that_is_made_anew_is_another_daemons_alone(
+    deprived: Deprived, data_dir: Path
+) -> None:
+    """Before, the first daemon wrote on into removed files, and took the address file, the log and
+    the agents of the second one away when it stopped."""
+    shutil.rmtree(data_dir)
+    assert refuses_to_write(deprived)
+    with running(data_dir) as second:
+        second.create("s")
+        second.send("s", "permission")
+        asked = second.wait_for("s", "permission.requested")["data"]["permission_id"]
+        assert problem_of(deprived) is not None
+        assert deprived.stop() == 0
+        assert (data_dir / "daemon.json").exists()
+        assert problem_of(second) is None
+        reply = second.request("POST", f"/sessions/s/permissions/{asked}/reply", {"reply": "once"})
+        assert reply.status == 204, reply.body
+        assert second.wait_for("s", "turn.ended")["data"]["outcome"] == "completed"
+        events = second.events("s")
+        second.kill()
+        second.start()
+        assert second.events("s") == events
+        assert_conforms(events)

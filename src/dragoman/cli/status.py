@@ -35,6 +35,8 @@ def _told(found: DaemonStatus, url: str) -> Iterator[tuple[str, str]]:
     store = found.store
     size = f"{store.events:,} events, {store.size_bytes / MIB:.1f} MiB in {store.path}"
     yield "store", size + (" (cannot write at the moment)" if store.degraded else "")
+    if store.problem is not None:
+        yield "problem", store.problem
     by_status = ", ".join(f"{count} {name}" for name, count in found.sessions.items() if count)
     yield "sessions", by_status or "none"
     if found.queued:

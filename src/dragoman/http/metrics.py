@@ -66,7 +66,7 @@ METRICS: tuple[Known, ...] = (
     Known("gauge", "store_bytes", "the `database` on disk, and the `log` written ahead of it",
           ("part",)),
     Known("gauge", "store_free_bytes", "room inside the database"),
-    Known("gauge", "store_degraded", "1 where the last write failed"),
+    Known("gauge", "store_degraded", "1 where nothing can be written"),
     Known("gauge", "processes", "processes of agents with all that they started: for one "
           "`session`, `shared`, `other`", ("purpose",)),
     Known("gauge", "processes_memory_bytes", "the memory of these processes", ("purpose",)),
@@ -152,7 +152,7 @@ def _about_store(look: _Look) -> dict[str, Values | Histogram]:
         "queued_messages": _one(vitals.queued),
         "store_bytes": _by({"database": vitals.database_bytes, "log": vitals.log_bytes}),
         "store_free_bytes": _one(vitals.free_bytes),
-        "store_degraded": _one(vitals.degraded),
+        "store_degraded": _one(vitals.problem is not None),
         "waiting_writes": _one(vitals.writing),
         "readers": _by({"session": vitals.readers, "all": vitals.all_readers}),
         "events": _one(tally.events),

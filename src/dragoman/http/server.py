@@ -254,4 +254,13 @@ def _announced(settings: Settings, port: int, ticket: str | None) -> Iterator[No
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
+        if _names_us(path):
+            path.unlink(missing_ok=True)
+
+
+def _names_us(path: Path) -> bool:
+    """Whether a file tells where this daemon is; in a folder that was made anew it may not."""
+    try:
+        return bool(json.loads(path.read_bytes())["pid"] == os.getpid())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

@@ -59,7 +59,8 @@ def _store(vitals: Vitals, path: str) -> StoreStatus:
         events=vitals.events,
         size_bytes=vitals.database_bytes + vitals.log_bytes,
         free_bytes=vitals.free_bytes,
-        degraded=vitals.degraded,
+        degraded=vitals.problem is not None,
+        problem=vitals.problem,
         cursor=str(vitals.position),
     )
 

@@ -52,6 +52,7 @@ class Journal:
         self._quiet = quiet
         self._native = _native(state)
         self._writes: deque[_Write] = deque()
+        self._abandoned = False
 
     async def write(
         self,
@@ -63,12 +64,16 @@ class Journal:
         """Hand drafts to the store; returns while they are written, unless too many others are."""
         await self._until(AHEAD - 1)
         changed = self._fold(drafts, last=last)
-        if drafts or delivered or changed:
+        if (drafts or delivered or changed) and not self._abandoned:
             state = self._state.copy() if changed else None
             append = partial(
                 self._store.append, self._session_id, drafts, state=state, delivered=delivered
             )
             self._writes.append(_Write(append))
+
+    def abandon(self) -> None:
+        """Write nothing more, also not what waits: the session is about to be deleted."""
+        self._abandoned = True
 
     async def settle(self) -> None:
         """Wait until everything is committed, however long the store cannot write."""
@@ -89,7 +94,10 @@ class Journal:
         await self._wait_for_space(error)
         for write in self._writes:
             write.future.exception()
-            write.future = write.append()
+            if not self._abandoned:
+                write.future = write.append()
+        if self._abandoned:
+            self._writes.clear()
 
     async def _wait_for_space(self, error: Exception) -> None:
         if not self.degraded:
@@ -100,9 +108,10 @@ class Journal:
 
     async def store_file(self, path: Path, data: bytes) -> None:
         """Store a file before the events that name it."""
-        while True:
+        while not self._abandoned:
             try:
-                return await asyncio.to_thread(_store_file, path, data)
+                await asyncio.to_thread(_store_file, path, data)
+                return
             except OSError as error:
                 await self._wait_for_space(error)
 
@@ -138,5 +147,9 @@ def _store_file(path: Path, data: bytes) -> None:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = path.with_name(f".{path.name}.partial")
-        partial.write_bytes(data)
-        partial.replace(path)
+        try:
+            partial.write_bytes(data)
+            partial.replace(path)
+        except OSError:
+            partial.unlink(missing_ok=True)  # half of it would only take the room of others
+            raise

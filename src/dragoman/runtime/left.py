@@ -13,6 +13,7 @@ from dragoman.store import ProcessRow, Store
 
 log = logging.getLogger(__name__)
 WATCH_S = 1.0
+NO_MARK = "none:"
 LOOKS = 10
 """What others have adopted is seen only while it lives, so a start looks more often."""
 
@@ -46,7 +47,8 @@ async def watch(store: Store) -> None:
 
 async def end_all(store: Store, folder: Path) -> None:
     """End whatever still runs on behalf of a folder: the daemon stops."""
-    mark = f"{linux.mark_of(folder)}:"
+    # Where the folder is another one by now, its mark may be on what another daemon has started.
+    mark = f"{linux.mark_of(folder)}:" if store.lost() is None else NO_MARK
     count = await asyncio.to_thread(kin.sweep, mark, kin.family())
     if count:
         log.warning("ended %d processes at the very end", count)

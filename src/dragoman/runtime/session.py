@@ -154,6 +154,11 @@ class Session:
         """End the session, its agent, and all that the agent started."""
         await self._act(self._terminate)
 
+    async def discard(self) -> None:
+        """The same without a word: the store cannot write, and is about to forget the session."""
+        self._pump.journal.abandon()
+        await self._act(self._terminate, patient=True)
+
     async def retire(self, quiet_since_ms: int) -> None:
         """End the session. Raise Conflict where anything goes on, or has since then."""
         await self._act(lambda: self._retire(quiet_since_ms))

@@ -236,7 +236,8 @@ class Sessions:
             self._limits,
             self._forget,
         )
-        await session.recover()
+        with self.store.urgent(session_id):  # a few words, without which nothing goes on
+            await session.recover()
         session.start()
         return session
 
@@ -329,17 +330,29 @@ class Sessions:
 
     async def delete(self, session_id: str, quiet_since_ms: int | None = None) -> None:
         """End a session and forget it; raise Conflict where it was in use since then."""
-        if quiet_since_ms is None:
-            await self.terminate(session_id)
-        else:
-            with contextlib.suppress(SessionEnded):
-                await (await self._running(session_id)).retire(quiet_since_ms)
+        await self.row(session_id)
+        await self.store.ensure_deletable()
+        await self._end(session_id, quiet_since_ms)
         await retire(await self.row(session_id), self._agents, self.store)
         await self.store.delete(session_id)
         files = Path(self._settings.data_dir) / "files" / session_id
         await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)
         await asyncio.to_thread(stderr.remove, Path(self._settings.data_dir), session_id)
         await self._agents.skills.remove(session_id)
+
+    async def _end(self, session_id: str, quiet_since_ms: int | None) -> None:
+        with contextlib.suppress(SessionEnded):
+            session = await self._running(session_id)
+            try:
+                if quiet_since_ms is None:
+                    await session.terminate()
+                else:
+                    await session.retire(quiet_since_ms)
+            except StorageFull as error:
+                if quiet_since_ms is not None and "begun" not in error.details:
+                    raise  # it may be in use
+                # This is how people make room: it must not need any for what nobody will read.
+                await session.discard()
 
     # --- Requests to people ---
 

@@ -18,7 +18,9 @@ class StoreStatus(Http, frozen=True, kw_only=True, omit_defaults=False):
     free_bytes: int
     """Room inside the database that the next events will take."""
     degraded: bool
-    """The last write failed; what is stored can be read."""
+    """Nothing can be written; what is stored can be read."""
+    problem: str | None = None
+    """Why it is degraded, and what to do."""
     cursor: str
     """The position of the newest event among all sessions, for `/v1/events/sse`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -124,8 +125,8 @@ class Vitals(Struct, frozen=True, kw_only=True):
     """Written ahead, not yet in the database."""
     writing: int
     """So many writes wait for the disk."""
-    degraded: bool
-    """The last write failed."""
+    problem: str | None
+    """Why nothing can be written, and what to do."""
     readers: int
     """Who follows a session."""
     position: int
@@ -180,6 +181,9 @@ class Store(Protocol):
     async def vitals(self) -> Vitals:
         """How it does."""
 
+    def lost(self) -> str | None:
+        """What of it was removed or replaced since it was opened, and what to do."""
+
     async def create(self, row: SessionRow, drafts: Sequence[Draft], *, most: int = 0) -> None:
         """Keep a new session. Raise SessionExists where the id was ever used, and
         TooManyRequests where so many have not ended; 0: any number may be there."""
@@ -204,6 +208,12 @@ class Store(Protocol):
 
     async def space(self) -> Space:
         """How large it is."""
+
+    def urgent(self, session_id: str) -> AbstractContextManager[None]:
+        """What is written to this session meanwhile may use what is kept back for deletes."""
+
+    async def ensure_deletable(self) -> None:
+        """Raise StorageFull where not even a session could be deleted."""
 
     async def quiet(self, before_ms: int, limit: int) -> list[str]:
         """Sessions in which nothing has happened since then, and nothing is open: first those

@@ -45,7 +45,7 @@ class Checkpointer:
             self._is_large = False
             # Almost all of it was moved just now, so this is short. From another thread it would
             # have to catch the writer at rest.
-            _move(db, "RESTART")
+            _try_to_move(db, "RESTART")
         self._written.set()
 
     def close(self) -> None:
@@ -60,23 +60,29 @@ class Checkpointer:
         is_empty = True
         while not self._stopped.is_set():
             if not self._written.wait(None if is_empty else self._pace.quiet_s):
-                _move(db, "TRUNCATE")
+                _try_to_move(db, "TRUNCATE")
                 is_empty = True
             elif not self._stopped.wait(self._pace.every_s):
                 self._written.clear()
                 is_empty = False
-                self._is_large = _move(db, "PASSIVE") > self._pace.most_pages
+                self._is_large = _try_to_move(db, "PASSIVE") > self._pace.most_pages
         db.close()
 
 
-def _move(db: sqlite3.Connection, mode: str) -> int:
-    """Move the log on; how many pages it has. A full disk is the writer's to tell: later."""
+def move(db: sqlite3.Connection, mode: str, patience_ms: int = PATIENCE_MS) -> int:
+    """Move the log on; how many pages it has. Raise sqlite3.Error where the disk is full."""
     (usual_ms,) = db.execute("PRAGMA busy_timeout").fetchone()
     try:
-        db.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+        db.execute(f"PRAGMA busy_timeout = {patience_ms}")
         _, pages, _ = db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-    except sqlite3.Error:
-        return 0
     finally:
         db.execute(f"PRAGMA busy_timeout = {usual_ms}")
     return int(pages)
+
+
+def _try_to_move(db: sqlite3.Connection, mode: str) -> int:
+    """A full disk is the writer's to tell: later."""
+    try:
+        return move(db, mode)
+    except sqlite3.Error:
+        return 0

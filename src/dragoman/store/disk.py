@@ -48,6 +48,13 @@ def is_full(error: Exception, folder: Path) -> bool:
     return code == sqlite3.SQLITE_FULL
 
 
+def ensure_room(folder: Path, size_bytes: int) -> None:
+    """Raise OSError where the disk has less. SQLite would open what is there, and fail later."""
+    free = shutil.disk_usage(folder).free
+    if free < size_bytes:
+        raise OSError(errno.ENOSPC, f"{free >> 10} KiB are left, {size_bytes >> 10} are needed")
+
+
 @contextlib.contextmanager
 def workshop(parent: Path) -> Iterator[Path]:
     """A folder to make something in, on the same disk; what is left in it is removed."""

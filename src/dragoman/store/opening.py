@@ -8,8 +8,10 @@ import sqlite3
 from pathlib import Path
 
 from dragoman.errors import StartRefused
-from dragoman.store.disk import is_full, tidy
+from dragoman.store.checkpoint import move
+from dragoman.store.disk import LEAST_FREE_BYTES, ensure_room, is_full, tidy
 from dragoman.store.repair import ensure_sound
+from dragoman.store.room import LEAST_BYTES, RESERVE
 from dragoman.store.schema import connect, migrate
 from dragoman.store.swap import finish
 
@@ -19,20 +21,27 @@ log = logging.getLogger(__name__)
 def open_database(path: Path, *, synchronous: str) -> sqlite3.Connection:
     """Open, or make, the database, for who holds the lock of its folder. Raise StartRefused."""
     try:
+        ensure_room(path.parent, LEAST_FREE_BYTES)
         tidy(path.parent)
         _finish_swap(path.parent)
         ensure_sound(path)
         return _connect(path, synchronous)
     except (sqlite3.Error, OSError) as error:
         if is_full(error, path.parent):
-            raise StartRefused(
-                f"the disk of {path.parent} is full ({error}); free some space, then start again: "
-                "nothing is lost"
-            ) from None
+            raise StartRefused(_full(path.parent, error)) from None
         raise StartRefused(
             f"cannot open {path}: {error}; make the folder writable, or choose another one "
             "with --data-dir"
         ) from None
+
+
+def _full(folder: Path, error: Exception) -> str:
+    reserve = folder / RESERVE
+    way_out = f", or remove {reserve} and delete sessions" if reserve.exists() else ""
+    return (
+        f"the disk of {folder} is full ({error}); free some space{way_out}, then start again: "
+        "nothing is lost"
+    )
 
 
 def _finish_swap(data_dir: Path) -> None:
@@ -53,5 +62,10 @@ def _connect(path: Path, synchronous: str) -> sqlite3.Connection:
         undo.callback(db.close)
         path.chmod(0o600)
         migrate(db, path)
+        try:
+            ensure_room(path.parent, LEAST_BYTES)
+        except OSError:
+            move(db, "TRUNCATE")  # what a killed daemon left in the log may be what is missing
+            ensure_room(path.parent, LEAST_BYTES)
         undo.pop_all()
     return db

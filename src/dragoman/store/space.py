@@ -6,11 +6,22 @@ import sqlite3
 
 from msgspec import Struct
 
-PURGE_EVENTS = 5000
-SHRINK_PAGES = 500
-"""So much is given back at a time; others write in between."""
-SPARE_PAGES = 256
-"""So much stays, to be written to again."""
+
+class Step(Struct, frozen=True, kw_only=True):
+    """How much is given back at a time; others write in between."""
+
+    events: int
+    pages: int
+    spare_pages: int
+    """So much stays in the file, to be written to again."""
+    secure_delete: str
+    """Whether what is removed is written over: SQLite's own word."""
+
+
+STEP = Step(events=5000, pages=500, spare_pages=256, secure_delete="ON")
+SMALL_STEP = Step(events=50, pages=25, spare_pages=0, secure_delete="FAST")
+"""To remove something is to write, first, and this fits into what is kept back for it. Pages are
+not written over, but leave the file at once."""
 
 
 class Space(Struct, frozen=True, kw_only=True):
@@ -30,17 +41,18 @@ def mark_deleted(db: sqlite3.Connection, session: int) -> None:
     )
 
 
-def purge(db: sqlite3.Connection) -> bool:
+def purge(db: sqlite3.Connection, step: Step = STEP) -> bool:
     """Remove some of what deleted sessions left; whether there may be more."""
     found = db.execute("SELECT n FROM sessions WHERE deleted = 1 ORDER BY n LIMIT 1").fetchone()
     if found is None:
         return False
+    db.execute(f"PRAGMA secure_delete = {step.secure_delete}")
     done = db.execute(
         "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session = ? "
         "AND id < (SELECT max(id) FROM events) LIMIT ?)",
-        (found[0], PURGE_EVENTS),
+        (found[0], step.events),
     )
-    if done.rowcount < PURGE_EVENTS:
+    if done.rowcount < step.events:
         # The newest event of all keeps its place, empty: positions never go back.
         db.execute(
             "UPDATE events SET line = x'', crc = 0, raw = NULL, raw_cut = NULL WHERE session = ?",
@@ -60,16 +72,16 @@ def space(db: sqlite3.Connection) -> Space:
     return Space(used_bytes=(pages - free) * page, free_bytes=free * page)
 
 
-def shrink(db: sqlite3.Connection) -> bool:
+def shrink(db: sqlite3.Connection, step: Step = STEP) -> bool:
     """Give some of the free room back to the disk; whether there is more."""
     (free,) = db.execute("PRAGMA freelist_count").fetchone()
     (mode,) = db.execute("PRAGMA auto_vacuum").fetchone()
-    surplus = free - SPARE_PAGES
+    surplus = free - step.spare_pages
     if surplus <= 0 or not mode:
         return False
-    for _ in range(min(surplus, SHRINK_PAGES)):
+    for _ in range(min(surplus, step.pages)):
         db.execute("PRAGMA incremental_vacuum(1)")  # Python takes one step only, which is one page
-    return bool(surplus > SHRINK_PAGES)
+    return bool(surplus > step.pages)
 
 
 def quiet(db: sqlite3.Connection, before_ms: int, limit: int) -> list[str]:

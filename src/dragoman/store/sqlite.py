@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -45,10 +45,11 @@ from dragoman.store.reader import (
     page,
 )
 from dragoman.store.recent import Recent
+from dragoman.store.room import Room
 from dragoman.store.stamp import stamp
 from dragoman.store.tally import Tally
 from dragoman.store.vitals import vitals
-from dragoman.store.writer import Writer
+from dragoman.store.writer import Writer, touch
 from dragoman.wire.sse import frame
 
 DATABASE = "dragoman.db"
@@ -75,10 +76,15 @@ class SqliteStore:
         self._db = db
         self._path = path
         self.tally = Tally()
-        self._checkpointer = Checkpointer(path)
-        self._writer = Writer(db, loop, self._checkpointer.written, self.tally.commit)
+        self._room = Room(path)
         self._readers = Readers(path, loop)
         self.chronicle = Chronicle(db, self._readers)
+        lock.watch(path)
+        lock.watch(path.with_name(f"{path.name}-wal"))
+        self._checkpointer = Checkpointer(path)
+        written = self._checkpointer.written
+        self._writer = Writer(db, loop, lock, self._room, written, self.tally.commit)
+        self._urgent: set[str] = set()
         self._feeds: WeakValueDictionary[str, Feed] = WeakValueDictionary()
         self._watched: dict[str, Feed] = {}
         self._pages: Recent[Page] = Recent(MAX_RECENT_BYTES)
@@ -126,7 +132,8 @@ class SqliteStore:
     async def delete(self, session_id: str) -> None:
         """Forget a session, but not its id; its readers are let go."""
         feed = await self._feed(session_id)
-        await self._writer.submit(partial(space.mark_deleted, session=feed.session))
+        work = partial(space.mark_deleted, session=feed.session)
+        await self._writer.submit(work, urgent=True)
         feed.deleted = True
         feed.ring()
         self.chronicle.forget()
@@ -136,10 +143,25 @@ class SqliteStore:
 
     async def purge(self) -> None:
         """Remove what deleted sessions left, a little at a time: others write in between."""
-        while await self._writer.submit(space.purge):
-            pass
-        while await self._writer.submit(space.shrink):
-            pass
+        for work in (space.purge, space.shrink):
+            while await self._writer.submit(partial(work, step=self._step()), urgent=True):
+                pass
+
+    def _step(self) -> space.Step:
+        return space.SMALL_STEP if self._room.is_tight else space.STEP
+
+    @contextlib.contextmanager
+    def urgent(self, session_id: str) -> Iterator[None]:
+        """What is written to this session meanwhile may use what is kept back for deletes."""
+        self._urgent.add(session_id)
+        try:
+            yield
+        finally:
+            self._urgent.discard(session_id)
+
+    async def ensure_deletable(self) -> None:
+        """Raise StorageFull where not even a session could be deleted."""
+        await self._writer.submit(touch, urgent=True)
 
     async def space(self) -> space.Space:
         """How large the database is."""
@@ -150,6 +172,10 @@ class SqliteStore:
         readers = sum(feed.readers for feed in self._feeds.values())
         look = partial(vitals, path=self._path, writer=self._writer, readers=readers)
         return await self._readers.run(partial(look, chronicle=self.chronicle))
+
+    def lost(self) -> str | None:
+        """What of it was removed or replaced since it was opened, and what to do."""
+        return self._lock.lost()
 
     async def quiet(self, before_ms: int, limit: int) -> list[str]:
         """Sessions in which nothing has happened since then, and nothing is open."""
@@ -201,7 +227,8 @@ class SqliteStore:
         feed.assigned = last
         feed.assigned_total = stamped[-1][2] if stamped else feed.assigned_total
         feed.outstanding += 1
-        return self._writer.submit(work, partial(self._published, feed, entry, notable))
+        published = partial(self._published, feed, entry, notable)
+        return self._writer.submit(work, published, urgent=session_id in self._urgent)
 
     def _published(
         self, feed: Feed, entry: Entry, notable: Sequence[Body], committed: bool
@@ -369,7 +396,12 @@ class SqliteStore:
     async def close(self) -> None:
         """Finish what is being written, and let go."""
         await self._writer.close()
-        await self._readers.close()
         await asyncio.to_thread(self._checkpointer.close)
-        self._db.close()
+        if self._lock.lost() is None:
+            await self._readers.close()
+            self._db.close()
+        else:
+            # Who may write and is the last to close removes the log by name: it may be another one.
+            self._db.close()
+            await self._readers.close()
         self._lock.release()

@@ -35,7 +35,7 @@ def vitals(
         free_bytes=room.free_bytes,
         log_bytes=log_bytes,
         writing=writer.waiting,
-        degraded=writer.failing,
+        problem=writer.problem,
         readers=readers,
         position=chronicle.position,
         all_readers=chronicle.readers,

@@ -7,11 +7,14 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from queue import SimpleQueue
+from collections.abc import Callable, Sequence
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from dragoman.errors import DragomanError, InternalError, StorageFull, Unavailable
+from dragoman.store.lock import FolderLock
+from dragoman.store.room import Room
 from dragoman.store.tally import Histogram
 
 log = logging.getLogger(__name__)
@@ -19,17 +22,24 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], Any]
 """Runs inside a transaction. Raises a DragomanError only before its first write."""
+LOOK_S = 1.0
+"""So often it is seen, also if nobody writes, whether somebody could."""
 
 
 class _Job:
-    __slots__ = ("asked_at", "error", "future", "published", "result", "work")
+    __slots__ = ("asked_at", "error", "future", "published", "result", "urgent", "work")
 
     def __init__(
-        self, work: Work, future: asyncio.Future[Any], published: Callable[[bool], None] | None
+        self,
+        work: Work,
+        future: asyncio.Future[Any],
+        published: Callable[[bool], None] | None,
+        urgent: bool,
     ) -> None:
         self.work = work
         self.future = future
         self.published = published
+        self.urgent = urgent
         self.asked_at = time.monotonic()
         self.result: Any = None
         self.error: Exception | None = None
@@ -42,10 +52,14 @@ class Writer:
         self,
         db: sqlite3.Connection,
         loop: asyncio.AbstractEventLoop,
+        lock: FolderLock,
+        room: Room,
         on_commit: Callable[[sqlite3.Connection], None],
         took: Histogram,
     ) -> None:
         self._db = db
+        self._lock = lock
+        self._room = room
         self._on_commit = on_commit
         self._loop = loop
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -54,20 +68,25 @@ class Writer:
         self._took = took
         self.committed_at = 0.0
         """When what is being told now was committed."""
-        self.failing = False
-        """The last write failed."""
+        self.problem: str | None = None
+        """Why nothing can be written, and what to do."""
         self._thread.start()
 
     def submit(
         self,
         work: Callable[[sqlite3.Connection], T],
         published: Callable[[bool], None] | None = None,
+        *,
+        urgent: bool = False,
     ) -> asyncio.Future[T]:
-        """Queue work, in order; `published` is called on the loop, before the future is set."""
+        """Queue work, in order; `published` is called on the loop, before the future is set.
+
+        What is `urgent` makes room, and may use what is kept back for that.
+        """
         if self._closed:
             raise Unavailable("the daemon is stopping")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._jobs.put(_Job(work, future, published))
+        self._jobs.put(_Job(work, future, published, urgent))
         return future
 
     @property
@@ -83,45 +102,101 @@ class Writer:
             await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        stop = False
-        while not stop:
+        while True:
+            try:
+                job = self._jobs.get(timeout=LOOK_S)
+            except Empty:
+                self._look()
+                continue
             group: list[_Job] = []
-            job = self._jobs.get()
             while job is not None:
                 group.append(job)
                 if self._jobs.empty():
                     break
                 job = self._jobs.get()
-            stop = job is None
             if group:
                 self._commit(group)
                 self._loop.call_soon_threadsafe(self._tell, group, time.monotonic())
                 self._on_commit(self._db)
+                self._room.settle(self._db)
+            if job is None:
+                return
 
     def _commit(self, group: list[_Job]) -> None:
-        """All at once; if that fails, each by itself, so that none pays for another."""
-        try:
-            self._transact(group)
-        except Exception:  # noqa: BLE001 - it is told to each by itself
-            for job in group:
-                job.result = job.error = None
-                try:
-                    self._transact([job])
-                except sqlite3.Error as error:
-                    job.error = StorageFull(f"the store cannot write: {error}")
-                except Exception as error:  # a defect of ours costs this write, not the thread
-                    log.exception("a write failed")
-                    job.error = InternalError(f"a write failed: {error}")
+        """Write what can be written; the rest is refused before it touches the disk."""
+        refusal = self._refusal(urgent=False)
+        if refusal is not None:
+            refused = [job for job in group if not job.urgent]
+            group = [job for job in group if job.urgent]
+            if group and self._refusal(urgent=True) is not None:
+                refused, group = refused + group, []
+            for job in refused:
+                job.error = StorageFull(refusal)
+        failure = self._write(group) if group else None
+        if refusal or failure or any(job.error is None for job in group):
+            self._note(refusal or failure)
 
-    def _transact(self, group: list[_Job]) -> None:
+    def _write(self, group: list[_Job]) -> str | None:
+        """All at once; if that fails, each by itself, so that none pays for another.
+
+        Why the last of them could not be written.
+        """
+        failure: str | None = None
+        try:
+            self._transact(partial(_carry_out, group))
+        except Exception as reason:  # noqa: BLE001 - it is told to each by itself
+            self._make_good(reason)
+            for job in group:
+                failure = self._write_alone(job)
+        return failure
+
+    def _write_alone(self, job: _Job) -> str | None:
+        job.result = job.error = None
+        # What failed may have left less room, and what is urgent may have more of it.
+        failure = self._refusal(urgent=job.urgent)
+        try:
+            if failure is None:
+                self._transact(partial(_carry_out, [job]))
+        except sqlite3.Error as error:
+            self._make_good(error)
+            failure = f"the store cannot write: {error}"
+        except Exception as error:  # a defect of ours costs this write, not the thread
+            log.exception("a write failed")
+            job.error = InternalError(f"a write failed: {error}")
+        if failure is not None:
+            job.error = StorageFull(failure)
+        return failure
+
+    def _look(self) -> None:
+        """Nobody has anything to write: see whether it could be."""
+        problem = self._refusal(urgent=False)
+        if problem is None and self.problem is not None:
+            try:
+                self._transact(touch)
+            except sqlite3.Error as error:
+                self._make_good(error)
+                problem = f"the store cannot write: {error}"
+        self._note(problem)
+
+    def _refusal(self, *, urgent: bool) -> str | None:
+        return self._lock.lost() or self._room.refusal(self._db, urgent=urgent)
+
+    def _make_good(self, failure: Exception) -> None:
+        if isinstance(failure, sqlite3.OperationalError):
+            self._room.reclaim(self._db)
+
+    def _note(self, problem: str | None) -> None:
+        if problem is not None and self.problem is None:
+            log.error("nothing is written: %s", problem)
+        elif problem is None and self.problem is not None:
+            log.warning("the store can write again")
+        self.problem = problem
+
+    def _transact(self, work: Callable[[sqlite3.Connection], None]) -> None:
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         try:
-            for job in group:
-                try:
-                    job.result = job.work(db)
-                except DragomanError as error:
-                    job.error = error
+            work(db)
             db.execute("COMMIT")
         finally:
             if db.in_transaction:
@@ -130,7 +205,6 @@ class Writer:
     def _tell(self, group: list[_Job], committed_at: float) -> None:
         self.committed_at = committed_at
         for job in group:
-            self.failing = isinstance(job.error, StorageFull)
             self._took.observe(committed_at - job.asked_at)
             if job.published is not None:
                 job.published(job.error is None)
@@ -140,3 +214,17 @@ class Writer:
                 job.future.set_result(job.result)
             else:
                 job.future.set_exception(job.error)
+
+
+def touch(db: sqlite3.Connection) -> None:
+    """Write something that changes nothing. Raise sqlite3.Error where nothing can be written."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    db.execute(f"PRAGMA user_version = {version}")
+
+
+def _carry_out(group: Sequence[_Job], db: sqlite3.Connection) -> None:
+    for job in group:
+        try:
+            job.result = job.work(db)
+        except DragomanError as error:
+            job.error = error

@@ -32,6 +32,11 @@ function Panel({ status, isHeard }: { status: DaemonStatus; isHeard: boolean }) 
         <Fact name="Health">
           <span className={`chip ${mood}`}>{healthWord(isHeard, store.degraded)}</span>
         </Fact>
+        {store.problem && (
+          <Fact name="Problem">
+            <Plain text={store.problem} />
+          </Fact>
+        )}
         <Fact name="Version">
           {status.version}, process {status.pid}
         </Fact>

@@ -39,7 +39,7 @@ def test_what_nobody_has_touched_for_long_is_deleted(data_dir: Path) -> None:
     aged(data_dir, {idle.id: 8, ended.id: 30, late.id: 6})
     with running(data_dir, env={"DRAGOMAN_RETAIN_DAYS": "7"}) as daemon:
         eventually(lambda: ids(daemon) == {young.id, late.id}, "the old ones are gone")
-        assert not (data_dir / "files" / idle.id).exists()
+        eventually(lambda: not (data_dir / "files" / idle.id).exists(), "its files are gone")
         assert daemon.request("GET", f"/sessions/{idle.id}").status == 404
 
 

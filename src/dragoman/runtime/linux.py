@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -343,3 +344,8 @@ def boot() -> str:
 def mark_of(folder: Path) -> str:
     """The mark of everything that is started on behalf of a folder."""
     return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+
+
+def uptime_ms() -> int:
+    """Milliseconds since the machine was started, asleep or awake; nobody can set this clock."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000

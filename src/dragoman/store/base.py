@@ -215,6 +215,9 @@ class Store(Protocol):
     async def ensure_deletable(self) -> None:
         """Raise StorageFull where not even a session could be deleted."""
 
+    async def touched_at(self) -> int | None:
+        """When something last happened in any session; None: there is none."""
+
     async def quiet(self, before_ms: int, limit: int) -> list[str]:
         """Sessions in which nothing has happened since then, and nothing is open: first those
         that have ended, then the oldest."""

@@ -92,3 +92,9 @@ def quiet(db: sqlite3.Connection, before_ms: int, limit: int) -> list[str]:
         (before_ms, limit),
     )
     return [session_id for (session_id,) in found]
+
+
+def touched_at(db: sqlite3.Connection) -> int | None:
+    """When something last happened in any session."""
+    (found,) = db.execute("SELECT max(updated_at) FROM sessions WHERE NOT deleted").fetchone()
+    return None if found is None else int(found)

@@ -177,6 +177,10 @@ class SqliteStore:
         """What of it was removed or replaced since it was opened, and what to do."""
         return self._lock.lost()
 
+    async def touched_at(self) -> int | None:
+        """When something last happened in any session; None: there is none."""
+        return await self._readers.run(space.touched_at)
+
     async def quiet(self, before_ms: int, limit: int) -> list[str]:
         """Sessions in which nothing has happened since then, and nothing is open."""
         return await self._readers.run(partial(space.quiet, before_ms=before_ms, limit=limit))

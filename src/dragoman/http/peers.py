@@ -143,9 +143,9 @@ def _peer(ends: Ends, found: Socket | None, holders: dict[str, Process]) -> Peer
 def _holders(inodes: set[str]) -> dict[str, Process]:
     """Who has each of these sockets open; where there are several, one that may be an agent's."""
     everyone = list(linux.everyone())
-    suspects = _suspects(everyone)
-    others = [each for each in everyone if each.pid not in suspects]
-    ours = [each for each in everyone if each.pid in suspects and each.pid != os.getpid()]
+    outsiders = _outsiders(everyone)
+    others = [each for each in everyone if each.pid in outsiders]
+    ours = [each for each in everyone if each.pid not in outsiders and each.pid != os.getpid()]
     found: dict[str, Process] = {}
     # Threads come last: one with a table of its own is rare, and people have none.
     for process, table in itertools.chain(_tables(ours), _tables(others), _thread_tables(ours)):
@@ -157,16 +157,20 @@ def _holders(inodes: set[str]) -> dict[str, Process]:
     return found
 
 
-def _suspects(everyone: Iterable[Process]) -> set[int]:
-    """Who is below us, or may be: a parent that has just ended leaves a gap in the line."""
-    me, parents = os.getpid(), {each.pid: each.parent for each in everyone}
-    found = set()
-    for pid in parents:
-        above = pid
-        while above and above != me and above in parents:
-            above = parents[above]
-        if above:
-            found.add(pid)
+def _outsiders(everyone: Iterable[Process]) -> set[int]:
+    """Who descends from the first process, and not from us.
+
+    Where a parent has ended meanwhile there is a gap, and who is behind it may be below us.
+    """
+    children: dict[int, list[int]] = {}
+    for process in everyone:
+        children.setdefault(process.parent, []).append(process.pid)
+    found: set[int] = set()
+    waiting = [0]
+    while waiting:
+        born = [pid for pid in children.pop(waiting.pop(), ()) if pid != os.getpid()]
+        found.update(born)
+        waiting += born
     return found
 
 

@@ -114,7 +114,7 @@ def threads(pid: int) -> list[int]:
 def ancestry(pid: int) -> list[Process]:
     """A process and those above it, as far as they can be seen."""
     line: list[Process] = []
-    while pid and (found := look(pid)) is not None:
+    while pid and (found := look(pid)) is not None and found not in line:
         line.append(found)
         pid = found.parent
     return line

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from io import TextIOWrapper
@@ -21,23 +22,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dragoman.wire.redact import mask_of
+from dragoman.wire.shapes import MASK as MASK
+from dragoman.wire.shapes import without_credentials, without_keys
+
 MAX_FILE_BYTES = 5 * 1024 * 1024
 BACKUPS = 3
 DISK_PART = 64
 """On a small disk a file may take this part of it, so that logs do not fill it."""
 MAX_TEXT = 16 * 1024
-MASK = "[redacted]"
-
-_AUTHORIZATION = re.compile(
-    r"""(authorization["']?\s*[:=,]\s*)(?:b?(["']).*?\2|[^\r\n]+)""", re.IGNORECASE
-)
-_BEARER = re.compile(r"\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
-_QUERY = re.compile(r"(token(?:=|%3d))[^&\s\"'#]+", re.IGNORECASE)
 _SECRET_FIELDS = frozenset({"authorization", "token", "cookie", "set_cookie"})
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
-_secrets: set[str] = set()
+_secrets: dict[str, str] = {}
+"""What must not be logged, and what stands in its place."""
+_clean: ContextVar[Callable[[str], str] | None] = ContextVar("clean", default=None)
 
 
 class Answering:
@@ -67,19 +67,26 @@ def request_id() -> str | None:
     return None if request is None or request.over else request.id
 
 
-def redact(secret: str) -> None:
+def redact(secret: str, name: str | None = None) -> None:
     """Never let this text into a log, also not in its URL-encoded spelling."""
-    _secrets.update(filter(None, (secret, quote(secret, safe=""))))
+    mask = MASK if name is None else mask_of(name)
+    for spelling in filter(None, (secret, quote(secret, safe="", errors="surrogateescape"))):
+        _secrets[spelling] = mask
+
+
+def redact_here(clean: Callable[[str], str]) -> None:
+    """What this task logs from now on, and those that it starts, is cleaned by this too."""
+    _clean.set(clean)
 
 
 def redacted(text: str) -> str:
     """The text without secrets."""
+    clean = _clean.get()
+    text = text if clean is None else clean(text)
     # The longest first: a secret that begins with another one must not leave its end behind.
     for secret in sorted(_secrets, key=len, reverse=True):
-        text = text.replace(secret, MASK)
-    text = _AUTHORIZATION.sub(rf"\1{MASK}", text)
-    text = _BEARER.sub(rf"\1 {MASK}", text)
-    return _QUERY.sub(rf"\1{MASK}", text)
+        text = text.replace(secret, _secrets[secret])
+    return without_keys(without_credentials(text))
 
 
 def configure(level: str, path: Path | None) -> None:

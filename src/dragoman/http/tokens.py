@@ -23,9 +23,8 @@ from dragoman.errors import Conflict, NotFound, StartRefused, StorageFull, Wrong
 from dragoman.runtime import linux
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, TokenInfo
 from dragoman.settings import Settings
+from dragoman.wire.shapes import TOKEN_PREFIX
 
-PREFIX = "dgm_"
-"""Tokens that are found where they should not be can be told by it."""
 RESERVED = ("default", "none")
 MAX_TOKENS = 1000
 
@@ -201,7 +200,7 @@ class Keyring:
             raise Conflict(f"there is a token {wanted.name!r}; revoke it, or choose another name")
         if len(self._keys) >= MAX_TOKENS:
             raise Conflict(f"there are {MAX_TOKENS} tokens; revoke some")
-        token = PREFIX + secrets.token_urlsafe(32)
+        token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         digest = digest_of(token.encode())
         now = int(self._wall() * 1000)
         expires = None if wanted.expires_in_s is None else now + wanted.expires_in_s * 1000

@@ -10,16 +10,17 @@ _json = msgspec.json.Decoder(msgspec.Raw)
 
 
 def as_json(message: bytes) -> bytes:
-    """Give one line of JSON: the message itself where it is one, else its bytes in base64.
-
-    A lone surrogate escape counts as not JSON: strict decoders, ours too, refuse it.
-    """
-    if _is_one_line_of_json(message):
+    """Give one line of JSON: the message itself where it is one, else its bytes in base64."""
+    if is_one_line(message):
         return message
     return b'{"encoding":"base64","data":"%b"}' % b2a_base64(message, newline=False)
 
 
-def _is_one_line_of_json(message: bytes) -> bool:
+def is_one_line(message: bytes) -> bool:
+    """Whether it is one line of JSON that every decoder reads.
+
+    A lone surrogate escape counts as not JSON: strict decoders, ours too, refuse it.
+    """
     if b"\n" in message or b"\r" in message:
         return False
     try:

@@ -19,6 +19,7 @@ HostName = Annotated[
     str, Meta(pattern=r"^(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)\Z")
 ]
 Origin = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^/*\s]+/*\Z")]
+VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z")]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LEAST_STORE_BYTES = 10 * 1024 * 1024
 """A smaller database would lose sessions that have hardly begun."""
@@ -101,6 +102,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stdout_deadline_s: Annotated[float, Meta(gt=0)] = 5.0
     """How long an agent may live on after it has closed its output before its process is ended and
     its turn fails, in seconds."""
+    redact: bool = True
+    """Take [secrets](security.md#secrets) out of events, native messages and stderr before they are
+    kept: values of a session's `env` and MCP servers, API keys in the daemon's environment, and our
+    tokens."""
+    redact_names: tuple[VariableName, ...] = ()
+    """Further variables of the daemon's environment whose values are secret."""
     max_stderr_bytes: Annotated[int, Meta(ge=1024)] = 10 * 1024 * 1024
     """How much of what a session's agent writes to stderr is kept in its file: the beginning, and
     the latest."""
@@ -134,11 +141,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table for each agent, `[agents.<id>]`."""
 
 
-_LISTS = {"allow_host", "cors_allow_origin", "roots"}
+_LISTS = {"allow_host", "cors_allow_origin", "roots", "redact_names"}
 _NOT_SETTINGS = {"DRAGOMAN_CONFIG"}
 _WORDS = {
     HostName: "NAME[:PORT], or *",
     Origin: "the origin of a page, e.g. http://localhost:5173",
+    VariableName: "the name of a variable: letters, digits and _",
 }
 """What a value may be, where its type does not say so."""
 

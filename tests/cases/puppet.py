@@ -56,3 +56,8 @@ def bytes_of(event: Event) -> bytes:
 
 def unparsed(events: list[Event]) -> list[Event]:
     return [event for event in events if event["type"] == "agent.unparsed"]
+
+
+def dying(words: str) -> dict[str, str]:
+    """The environment in which the puppet only has these last words."""
+    return {"PUPPET_DIES": base64.b64encode(words.encode()).decode()}

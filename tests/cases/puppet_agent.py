@@ -20,8 +20,11 @@ from typing import Any
 def main() -> None:
     """Be the agent until the input ends."""
     if last_words := os.environ.get("PUPPET_DIES"):
-        sys.stderr.write(last_words)
+        # In base64: what the environment says as it is would be redacted.
+        sys.stderr.write(base64.b64decode(last_words).decode())
         sys.exit(5)
+    if name := os.environ.get("PUPPET_DIES_OF"):
+        sys.exit(f"bad {name}: {os.environ[name]}")
     options = dict(
         argument.removeprefix("--").split("=") for argument in sys.argv if "=" in argument
     )

@@ -16,7 +16,7 @@ from tests.daemon import Daemon, running
 from tests.testing.story import Event, Talk, items, lives, of_type, outcome, said, text
 
 from .common import eventually, pid_of
-from .puppet import BEGIN, DONE, END, ENV, MESSAGE, PAUSE, Act, line, prompt, saying, write
+from .puppet import BEGIN, DONE, END, ENV, MESSAGE, PAUSE, Act, dying, line, prompt, saying, write
 
 WORDS = line("text_delta", id="m1", text="I do not")
 CALL = line("tool_start", id="t1", name="bash") + line("arguments_delta", id="t1", text="{}")
@@ -95,7 +95,7 @@ def test_case_19_everything_that_was_open_is_closed_in_order_and_once(daemon: Da
 def test_case_19_an_agent_that_never_came_up_ends_the_session_with_what_it_wrote(
     daemon: Daemon,
 ) -> None:
-    talk = Talk(daemon, env={"PUPPET_DIES": "no licence\nsee the manual\n"})
+    talk = Talk(daemon, env=dying("no licence\nsee the manual\n"))
     message_id = talk.send("hello")
     ended = talk.until("session.ended")["data"]
     events = talk.conforms()
@@ -116,7 +116,7 @@ def test_case_19_an_agent_that_never_came_up_ends_the_session_with_what_it_wrote
 
 def test_case_19_long_last_words_are_cut_in_the_middle(daemon: Daemon) -> None:
     words = "".join(f"line {number}\n" for number in range(1, 101))
-    talk = Talk(daemon, env={"PUPPET_DIES": words})
+    talk = Talk(daemon, env=dying(words))
     talk.send("hello")
     stderr = talk.until("session.ended")["data"]["stderr"]
     assert (stderr["truncated"], stderr["total_lines"]) == (True, 100)

@@ -237,7 +237,7 @@ class Singer:
 
 if __name__ == "__main__":
     if os.environ.get("CHOIR_DIES"):
-        sys.exit(os.environ["CHOIR_DIES"])
+        sys.exit("no voice today")
     if (HOME / "dies").exists():
         sys.exit((HOME / "dies").read_text())
     asyncio.run(Singer().run())

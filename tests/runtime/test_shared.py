@@ -408,7 +408,7 @@ def test_a_process_that_does_not_come_up_again_costs_a_turn_and_not_the_session(
 
 
 def test_who_crashes_again_and_again_is_waited_for_longer_and_longer(daemon: ChoirDaemon) -> None:
-    dying = {"CHOIR_DIES": "no voice today"}
+    dying = {"CHOIR_DIES": "1"}
     for _ in range(5):
         assert ended_at_once(singer(daemon, env=dying))["exit_code"] == 1
     talk = singer(daemon, env=dying)

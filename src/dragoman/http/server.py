@@ -88,7 +88,7 @@ def run(settings: Settings) -> int:
         Logins(data_dir / "logins.json"),
         is_exposed=is_exposed(settings),
     )
-    uvloop.run(_serve(settings, guard))
+    uvloop.run(_serve(settings, guard, token))
     return 0
 
 
@@ -98,11 +98,11 @@ def _tune_collector() -> None:
     gc.set_threshold(100_000, 20, 50)
 
 
-async def _serve(settings: Settings, guard: Guard) -> None:
+async def _serve(settings: Settings, guard: Guard, token: str | None) -> None:
     listener = _listen(settings)
     port = listener.getsockname()[1]
     stop = _stop_signal()  # agents may run before the daemon serves: what waits is delivered
-    async with _daemon(settings) as daemon:
+    async with _daemon(settings, token) as daemon:
         app = make_app(daemon, guard, lambda: port)
         server = _Server(_config(app, Crowd(limits_of(settings)), settings))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -147,11 +147,13 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def _daemon(settings: Settings) -> AsyncIterator[Daemon]:
+async def _daemon(settings: Settings, token: str | None) -> AsyncIterator[Daemon]:
     store = open_store(Path(settings.data_dir), synchronous=settings.synchronous)
     try:
         files = Files(settings)
-        agents = Agents(adapters(), settings)
+        agents = Agents(adapters(), settings, token)
+        for name, value in agents.secrets.known():
+            logs.redact(value, name)
         sessions = Sessions(store, agents, settings)
         await sessions.recover()
         watching = asyncio.create_task(watch(store))

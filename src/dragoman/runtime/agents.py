@@ -30,6 +30,7 @@ from dragoman.runtime import linux
 from dragoman.runtime.catalogue import Catalogues
 from dragoman.runtime.install import Installer, Progress
 from dragoman.runtime.process import Lives
+from dragoman.runtime.secrets import Secrets
 from dragoman.runtime.shared import Servers
 from dragoman.runtime.skills import Skills
 from dragoman.runtime.versions import Versions, ensure_version
@@ -59,7 +60,9 @@ class Found(Struct, frozen=True, kw_only=True):
 class Agents:
     """The adapters, with what the settings and this machine say about each."""
 
-    def __init__(self, adapters: Mapping[str, Adapter], settings: Settings) -> None:
+    def __init__(
+        self, adapters: Mapping[str, Adapter], settings: Settings, token: str | None = None
+    ) -> None:
         """Raise WrongSetting where the settings name an agent that there is not."""
         for agent in settings.agents:
             if agent not in adapters:
@@ -67,6 +70,7 @@ class Agents:
                 raise WrongSetting(f"the settings name an unknown agent {agent!r}; known: {known}")
         self._adapters = adapters
         self._settings = settings
+        self.secrets = Secrets(settings, adapters.values(), os.environ, token)
         self._stop = Event()
         data_dir = Path(settings.data_dir)
         self.installer = Installer(
@@ -78,7 +82,7 @@ class Agents:
         self._catalogues = Catalogues(mark)
         self.lives = {agent: Lives() for agent in adapters}
         """Of the processes that sessions talk to, their own and shared ones."""
-        self.servers = Servers(settings, mark, self.lives)
+        self.servers = Servers(settings, mark, self.lives, self.secrets.daemon)
         self._pool = ThreadPoolExecutor(4, "install")
         self._installing: dict[tuple[str, str, bool], asyncio.Task[None]] = {}
 

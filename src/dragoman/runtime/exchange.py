@@ -29,7 +29,6 @@ from dragoman.runtime.defects import report_defect
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.routes import Routes
 from dragoman.runtime.seat import Seat
-from dragoman.runtime.stderr import StderrFile
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import (
     METHOD_NOT_FOUND,
@@ -70,7 +69,7 @@ class Exchange:
         launch: Launch,
         process: AgentProcess,
         news: asyncio.Event,
-        book: StderrFile,
+        note: Callable[[bytes], None],
         tally: Counter[str],
         on_leave: Callable[[], None],
     ) -> None:
@@ -82,7 +81,8 @@ class Exchange:
         self._adapter = adapter
         self._process = process
         self._news = news
-        self._book = book
+        self._note = note
+        """Keeps a line in the process's own log."""
         self._tally = tally
         self._on_leave = on_leave
         self._peer: Peer[_Tag] = peer_of(launch) or Peer()
@@ -213,7 +213,7 @@ class Exchange:
     def _write_down(self, what: str, message: bytes) -> int:
         """Keep what no session shows, in the process's own log, and count it."""
         self._tally[what] += 1
-        self._book.feed(b"[%b] %b\n" % (what.encode(), message[:KEPT_BYTES]))
+        self._note(b"[%b] %b\n" % (what.encode(), message[:KEPT_BYTES]))
         return self._tally[what]
 
     # --- Writing ---

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from dragoman.core.fold import SessionState
+from dragoman.core.redact import Redaction
 from dragoman.errors import StorageFull
 from dragoman.schema.events import (
     Draft,
@@ -20,12 +21,16 @@ from dragoman.schema.events import (
     TurnStarted,
 )
 from dragoman.store import Store
+from dragoman.wire.redact import MIN_CHARACTERS, Redactor
 
 log = logging.getLogger(__name__)
 
 RETRY_S = 0.5
 AHEAD = 2
 """So many writes may be under way: one is committed while the next is prepared."""
+HOLD_S, LONG_HOLD_S = 0.2, 2.0
+"""How long what may begin a secret waits for more of it; the latter, where it already tells much.
+"""
 _OPENING = (TurnStarted, ItemStarted, PermissionRequested, QuestionRequested)
 
 
@@ -38,10 +43,20 @@ class _Write:
 
 
 class Journal:
-    """The way from drafts to the log, with the session's state kept beside them."""
+    """The way from drafts to the log, with the session's state kept beside them.
+
+    Whoever writes, and whatever: here secrets are taken out. `wake` is called where something
+    has waited for too long; `release` then writes it.
+    """
 
     def __init__(
-        self, store: Store, session_id: str, state: SessionState, quiet: Callable[[], bool]
+        self,
+        store: Store,
+        session_id: str,
+        state: SessionState,
+        quiet: Callable[[], bool],
+        redactor: Redactor | None,
+        wake: Callable[[], None],
     ) -> None:
         self.degraded = False
         """The store does not take writes; they are held, and so is the agent."""
@@ -53,6 +68,13 @@ class Journal:
         self._native = _native(state)
         self._writes: deque[_Write] = deque()
         self._abandoned = False
+        self._redaction = None if redactor is None else Redaction(redactor)
+        self._wake = wake
+        self._timer: asyncio.TimerHandle | None = None
+        self._first_held: Draft | None = None
+        self._begun = 0
+        """How much there is of what may be a secret."""
+        self._overdue = False
 
     async def write(
         self,
@@ -63,6 +85,8 @@ class Journal:
     ) -> None:
         """Hand drafts to the store; returns while they are written, unless too many others are."""
         await self._until(AHEAD - 1)
+        # What is done next must find everything stored.
+        drafts = self._redacted(drafts, hold=last and not delivered)
         changed = self._fold(drafts, last=last)
         if (drafts or delivered or changed) and not self._abandoned:
             state = self._state.copy() if changed else None
@@ -74,6 +98,39 @@ class Journal:
     def abandon(self) -> None:
         """Write nothing more, also not what waits: the session is about to be deleted."""
         self._abandoned = True
+
+    async def release(self) -> None:
+        """Write what has waited for too long."""
+        if self._overdue:
+            await self._write_held()
+
+    async def _write_held(self) -> None:
+        if self._redaction is not None and self._redaction.held:
+            await self.write((), last=False)
+
+    def _redacted(self, drafts: Sequence[Draft], *, hold: bool) -> Sequence[Draft]:
+        if self._redaction is None:
+            return drafts
+        drafts = self._redaction.take(drafts, hold=hold)
+        held, begun = self._redaction.held, self._redaction.begun
+        first = held[0] if held else None
+        # As long as there is more of it, it is waited for.
+        if first is not self._first_held or begun != self._begun:
+            self._first_held, self._begun, self._overdue = first, begun, False
+            self._watch()
+        return drafts
+
+    def _watch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._first_held is not None:
+            seconds = LONG_HOLD_S if self._begun >= MIN_CHARACTERS else HOLD_S
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        self._overdue = True
+        self._wake()
 
     async def settle(self) -> None:
         """Wait until everything is committed, however long the store cannot write."""
@@ -117,7 +174,9 @@ class Journal:
 
     async def cancel(self, message_id: str, drafts: Sequence[Draft]) -> None:
         """Take a waiting message back. Raise NotFound, Conflict, StorageFull."""
+        await self._write_held()
         await self.settle()
+        drafts = self._redacted(drafts, hold=False)
         await self._store.append(self._session_id, drafts, cancelled=message_id)
 
     def _fold(self, drafts: Sequence[Draft], *, last: bool) -> bool:

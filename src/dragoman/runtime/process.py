@@ -16,9 +16,10 @@ from dragoman.errors import AgentProcessExited, DeadlinePassed
 from dragoman.runtime import linux
 from dragoman.runtime.kin import SWEEP_S, Child, kin
 from dragoman.runtime.left import forget, remember
-from dragoman.runtime.stderr import StderrFile, StderrTail
+from dragoman.runtime.stderr import StderrFile, StderrFilter, StderrTail
 from dragoman.store import Store
 from dragoman.wire.jsonl import Lines, Oversize
+from dragoman.wire.redact import Redactor
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class AgentProcess:
         store: Store | None = None,
         stderr_file: StderrFile | None = None,
         lives: Lives | None = None,
+        redactor: Callable[[], Redactor | None] = lambda: None,
     ) -> None:
         self.exited = False
         self._expected = False
@@ -73,6 +75,7 @@ class AgentProcess:
         self._paused = False
         self._store = store
         self._stderr = StderrTail()
+        self._stderr_filter = StderrFilter(redactor)
         self._stderr_file = stderr_file
         self._lives = lives or Lives()
         self._fds: dict[str, int] = {}
@@ -176,10 +179,14 @@ class AgentProcess:
     def _read_stderr(self) -> bool:
         chunk = self._read("stderr")
         if chunk:
-            self._stderr.feed(chunk)
-            if self._stderr_file is not None:
-                self._stderr_file.feed(chunk)
+            self._keep_stderr(self._stderr_filter.feed(chunk))
         return bool(chunk)
+
+    def _keep_stderr(self, data: bytes) -> None:
+        if data:
+            self._stderr.feed(data)
+            if self._stderr_file is not None:
+                self._stderr_file.feed(data)
 
     def _read(self, name: str) -> bytes:
         """What there is to read; nothing: not now, or never again, and then it is closed."""
@@ -264,6 +271,7 @@ class AgentProcess:
             self._close(name)
         if self._stdout_deadline is not None:
             self._stdout_deadline.cancel()
+        self._keep_stderr(self._stderr_filter.close())
         if self._stderr_file is not None:
             await self._stderr_file.close()
         self._lives.exits += not self.exited

@@ -35,6 +35,7 @@ from dragoman.store import SessionRow, Store
 from dragoman.store.ids import new_id
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import Asked, Replied
+from dragoman.wire.redact import Redactor
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ class Pump:
         store: Store,
         settings: Settings,
         mark: str,
+        redactor: Redactor | None,
         wake: Callable[[], None],
     ) -> None:
         self.process: Channel | None = None
@@ -69,6 +71,7 @@ class Pump:
         self._store = store
         self._settings = settings
         self._mark = mark
+        self._redactor = redactor
         self._wake = wake
         files = Path(settings.data_dir) / "files" / row.session_id
         self.normalizer = Normalizer(new_id, str(files))
@@ -82,7 +85,9 @@ class Pump:
             partial(is_beneath, row.directory),
             partial(report_defect, adapter),
         )
-        self.journal = Journal(store, row.session_id, row.state, lambda: self.normalizer.quiet)
+        self.journal = Journal(
+            store, row.session_id, row.state, lambda: self.normalizer.quiet, redactor, wake
+        )
 
     @property
     def in_turn(self) -> bool:
@@ -118,6 +123,7 @@ class Pump:
 
     async def receive(self) -> None:
         """Take some of what the agent said; the write of it goes on while we look for more."""
+        await self.journal.release()
         process = self.process
         if process is None:
             return None
@@ -263,7 +269,13 @@ class Pump:
     async def _open(self, launch: Launch, found: Found) -> Channel:
         if launch.lifetime == "shared":
             return await self._agents.servers.seat(
-                self._adapter, launch, found.version, self._row.session_id, self._wake, self._store
+                self._adapter,
+                launch,
+                found.version,
+                self._row.session_id,
+                self._wake,
+                self._store,
+                self._redactor,
             )
         settings = self._settings
         stderr_file = StderrFile(
@@ -279,6 +291,7 @@ class Pump:
             store=self._store,
             stderr_file=stderr_file,
             lives=self._agents.lives[self._adapter.id],
+            redactor=lambda: self._redactor,
         )
         await process.start(launch, child_environ())
         return Own(process, launch, self._wake)

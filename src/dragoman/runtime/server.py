@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dragoman.adapter import Adapter, Exit, Launch, Request
@@ -13,11 +13,12 @@ from dragoman.errors import AgentProcessExited, DaemonError, Unavailable
 from dragoman.runtime.exchange import UNROUTABLE, Exchange
 from dragoman.runtime.process import AgentProcess, Lives
 from dragoman.runtime.seat import Seat
-from dragoman.runtime.stderr import StderrFile
+from dragoman.runtime.stderr import StderrFile, without_secrets
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings, child_environ
 from dragoman.store import Store
 from dragoman.wire.jsonrpc import Overdue, Refused, Reply
+from dragoman.wire.redact import Redactor, Secret
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class Server:
         mark: str,
         store: Store,
         lives: Lives,
+        redactor: Redactor | None,
     ) -> None:
         self.agent = adapter.id
         self.tally: Counter[str] = Counter()
@@ -54,6 +56,7 @@ class Server:
         self.mark = f"{mark}:server:{name}"
         self._store = store
         self._lives = lives
+        self._redactor = redactor
         self._exchange: Exchange | None = None
         self._task: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -97,6 +100,12 @@ class Server:
             last_error=self._last_error,
             unrouted=self.tally[UNROUTABLE],
         )
+
+    def keep_secret(self, secrets: Sequence[Secret]) -> None:
+        """What the process writes is kept without these, too."""
+        known = self._redactor
+        if known is not None and set(secrets) - set(known.secrets):
+            self._redactor = Redactor((*known.secrets, *secrets))
 
     # --- Starting ---
 
@@ -167,6 +176,7 @@ class Server:
             store=self._store,
             stderr_file=book,
             lives=self._lives,
+            redactor=lambda: self._redactor,
         )
         try:
             await process.start(self._launch, child_environ())
@@ -174,7 +184,14 @@ class Server:
             self._failed(str(error))
             raise
         exchange = self._exchange = Exchange(
-            self.name, self._adapter, self._launch, process, news, book, self.tally, self._keep
+            self.name,
+            self._adapter,
+            self._launch,
+            process,
+            news,
+            lambda note: book.feed(without_secrets(note, self._redactor)),
+            self.tally,
+            self._keep,
         )
         self._task = asyncio.create_task(self._run(exchange), name=f"server-{self.name}")
         if self._closed:

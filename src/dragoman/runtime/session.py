@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from dragoman import errors
+from dragoman import errors, logs
 from dragoman.adapter import Adapter, Delivered
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.attachments import prompt_of
@@ -33,6 +33,7 @@ from dragoman.schema.commands import (
 from dragoman.schema.events import Draft, SessionUpdated
 from dragoman.settings import Settings
 from dragoman.store import MessageRow, SessionRow, Store
+from dragoman.wire.redact import Redactor
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class Session:
         store: Store,
         settings: Settings,
         mark: str,
+        redactor: Redactor | None,
         limits: Limits,
         on_end: Callable[[Session], None],
     ) -> None:
@@ -56,6 +58,7 @@ class Session:
         self.agent = adapter.id
         self.state = row.state
         self._store = store
+        self._redactor = redactor
         self._limits = limits
         # An agent may repeat a message in one line, where its images take a third more.
         self._image_room_bytes = settings.max_line_bytes // 2
@@ -63,7 +66,7 @@ class Session:
         self._news = asyncio.Event()
         self._inbox = Inbox(self._news.set)
         mark = f"{mark}:{row.session_id}"
-        self._pump = Pump(row, adapter, agents, store, settings, mark, self._news.set)
+        self._pump = Pump(row, adapter, agents, store, settings, mark, redactor, self._news.set)
         self._mail = self._pump.mail
         self._normalizer = self._pump.normalizer
         self._pump.journal.on_degraded = self._excuse
@@ -190,6 +193,8 @@ class Session:
     # --- The one task ---
 
     async def _run(self) -> None:
+        if self._redactor is not None:
+            logs.redact_here(self._redactor.text)
         while not self._closing:
             await self._news.wait()
             self._news.clear()

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman import logs
 from dragoman.adapter import Adapter
 from dragoman.core.fold import SessionState
+from dragoman.core.redact import Redaction
 from dragoman.errors import (
     AgentGone,
     AlreadyResolved,
@@ -139,6 +141,9 @@ class Sessions:
         if not await asyncio.to_thread(os.path.isdir, directory):
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
         ensure_supported(adapter, wanted, self._agents.all())
+        redactor = await self._agents.secrets.of_session(wanted)
+        if redactor is not None:
+            logs.redact_here(redactor.text)
         state = await self._first_state(adapter, wanted)
         self._agents.ensure_has(adapter, wanted.agent_version)
         found = await self._agents.ready(adapter, wanted.agent_version)
@@ -154,6 +159,8 @@ class Sessions:
         )
         drafts = [Draft(SessionStarted(metadata=_metadata(row, found)))]
         drafts += notes_of(adapter, wanted)
+        if redactor is not None:
+            drafts = Redaction(redactor).take(drafts, hold=False)
         row = msgspec.structs.replace(row, event_count=len(drafts))
         given = wanted.skills if adapter.takes_skills else None
         skills = self._agents.skills
@@ -226,6 +233,7 @@ class Sessions:
         else:
             log.warning("session %s is one of agent %r, which is not here", session_id, agent)
             adapter = absent(agent)
+        redactor = await self._agents.secrets.of_session(row.create)
         session = Session(
             row,
             adapter,
@@ -233,6 +241,7 @@ class Sessions:
             self.store,
             self._settings,
             self._mark,
+            redactor,
             self._limits,
             self._forget,
         )

@@ -18,15 +18,23 @@ from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings
 from dragoman.store import Store
 from dragoman.wire.jsonrpc import Reply
+from dragoman.wire.redact import Redactor
 
 
 class Servers:
     """Shared processes, by what they are started as."""
 
-    def __init__(self, settings: Settings, mark: str, lives: Mapping[str, Lives]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        mark: str,
+        lives: Mapping[str, Lives],
+        redactor: Redactor | None,
+    ) -> None:
         self._settings = settings
         self._mark = mark
         self._lives = lives
+        self._redactor = redactor
         self._servers: dict[tuple[str, str | None, bytes], Server] = {}
         self._stopping = False
 
@@ -38,9 +46,12 @@ class Servers:
         session_id: str,
         wake: Callable[[], None],
         store: Store,
+        redactor: Redactor | None,
     ) -> Seat:
         """A session's place at the process that such a launch gives. Raise DaemonError."""
-        return await self._server(adapter, launch, version, store).seat(session_id, wake)
+        server = self._server(adapter, launch, version, store)
+        server.keep_secret(() if redactor is None else redactor.secrets)
+        return await server.seat(session_id, wake)
 
     async def ask(
         self, adapter: Adapter, launch: Launch, version: str | None, said: Request, store: Store
@@ -59,7 +70,7 @@ class Servers:
             name = self._new_name(adapter.id)
             lives = self._lives[adapter.id]
             self._servers[key] = Server(
-                name, adapter, launch, self._settings, self._mark, store, lives
+                name, adapter, launch, self._settings, self._mark, store, lives, self._redactor
             )
         return self._servers[key]
 

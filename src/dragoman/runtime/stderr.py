@@ -6,12 +6,15 @@ import asyncio
 import logging
 import os
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import UNSET
 
 from dragoman.schema.events import Stderr
 from dragoman.wire.jsonl import Lines, Oversize
+from dragoman.wire.redact import Redactor
+from dragoman.wire.shapes import key_opens_at, without_keys
 
 log = logging.getLogger(__name__)
 FOLDER = "stderr"
@@ -19,8 +22,51 @@ HEAD_LINES, TAIL_LINES = 20, 50
 HELD_BYTES = 1 << 20
 """So much may wait to be written; of what a slow disk does not take, the latest is kept."""
 CLOSE_DEADLINE_S = 2.0
+MAX_LINE_BYTES = 1 << 16
+"""A line is looked at when it is whole, or when there is so much of it."""
 _NAMES = ("{}.log", "{}+tail.log", "{}+tail.1.log")
 """The beginning, the latest, and what was before it. No session's id has a plus sign."""
+
+
+class StderrFilter:
+    """Takes secrets out of stderr before it is kept: known values, and what looks like a key."""
+
+    def __init__(self, redactor: Callable[[], Redactor | None]) -> None:
+        self._redactor = redactor
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What was written, up to the last whole line of it."""
+        redactor = self._redactor()
+        data, self._rest = self._rest + chunk, b""
+        if redactor is None:
+            return data
+        end = data.rfind(b"\n") + 1
+        if len(data) - end > MAX_LINE_BYTES:
+            end = len(data)
+        text = data[:end].decode(errors="surrogateescape")
+        # A value, or a private key, may go on in the next line.
+        kept = min(redactor.begins_at(text), key_opens_at(text))
+        if len(text) - kept > MAX_LINE_BYTES:
+            kept = len(text)
+        self._rest = text[kept:].encode(errors="surrogateescape") + data[end:]
+        return _cleaned(text[:kept], redactor)
+
+    def close(self) -> bytes:
+        """What is left at the end."""
+        data, self._rest = self._rest, b""
+        return without_secrets(data, self._redactor())
+
+
+def without_secrets(data: bytes, redactor: Redactor | None) -> bytes:
+    """What may be kept in a file of ours."""
+    if redactor is None:
+        return data
+    return _cleaned(data.decode(errors="surrogateescape"), redactor)
+
+
+def _cleaned(text: str, redactor: Redactor) -> bytes:
+    return without_keys(redactor.text(text)).encode(errors="surrogateescape")
 
 
 class StderrTail:

@@ -59,7 +59,7 @@ def record(
     from dragoman.testing.record import Recorder, finish
 
     try:
-        recorder = Recorder(command or [], Path(out), agent=agent)
+        recorder = Recorder(command or [], Path(out), agent=agent, scrubbed=scrub)
     except OSError as error:
         typer.echo(f"dragoman record: {error}", err=True)
         raise typer.Exit(127) from None

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.testing.environ import parents_environ, secrets_of
 from dragoman.testing.framing import Framer
 from dragoman.testing.tape import Tape
 from dragoman.testing.transcript import Dir, Ending, Eof, Line, Meta, Signal, dump, load
@@ -37,9 +38,11 @@ PASSED_ON = (
 class Recorder:
     """One agent's process, and the tape of it."""
 
-    def __init__(self, argv: Sequence[str], out: Path, *, agent: str | None = None) -> None:
+    def __init__(
+        self, argv: Sequence[str], out: Path, *, agent: str | None = None, scrubbed: bool = True
+    ) -> None:
         """Start the agent. Raise OSError where it, or the file, cannot be opened."""
-        self.tape = Tape(out)
+        self.tape = Tape(out, secrets_of(os.environ, parents_environ()) if scrubbed else ())
         self._pipes = [os.pipe() for _ in range(3)]
         (in_read, _), (_, out_write), (_, err_write) = self._pipes
         try:
@@ -119,7 +122,7 @@ def finish(tape: Tape, *, scrubbed: bool) -> str | None:
     """Close the recording, fit to commit if wanted; what went wrong with it, if anything."""
     try:
         if scrubbed and tape.failure is None:
-            tape.replace(_scrubbed(tape.path.read_bytes()))
+            tape.replace(_scrubbed(tape))
     except OSError as error:
         tape.failure = error
     except msgspec.DecodeError as error:
@@ -129,10 +132,11 @@ def finish(tape: Tape, *, scrubbed: bool) -> str | None:
     return None if tape.failure is None else f"incomplete: {tape.failure}"
 
 
-def _scrubbed(text: bytes) -> bytes:
+def _scrubbed(tape: Tape) -> bytes:
     # Imported late: an agent should not wait for what is needed after it.
     import platform
 
     from dragoman.testing.scrub import machine_of, scrub
 
-    return dump(scrub(load(text), machine_of(os.environ, platform.node())))
+    machine = machine_of(os.environ, platform.node(), tape.secrets)
+    return dump(scrub(load(tape.path.read_bytes()), machine))

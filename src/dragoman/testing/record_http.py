@@ -7,6 +7,7 @@ Requests and responses go into the same format, a body line by line, with `http`
 from __future__ import annotations
 
 import itertools
+import os
 import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from dragoman.testing.environ import secrets_of
 from dragoman.testing.framing import Framer
 from dragoman.testing.record import finish
 from dragoman.testing.tape import Tape
@@ -116,7 +118,7 @@ def serve(
     url: str, port: int, out: Path, *, agent: str | None = None, scrubbed: bool = True
 ) -> None:
     """Stand in at a port of loopback until stopped by a signal."""
-    tape = Tape(out)
+    tape = Tape(out, secrets_of(os.environ) if scrubbed else ())
     tape.write(Meta(agent=agent, url=url))
     with socket.create_server(("127.0.0.1", port)) as listener:
         print(

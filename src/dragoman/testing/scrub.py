@@ -14,7 +14,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from dragoman.testing.environ import secrets_of
 from dragoman.testing.transcript import Entry, Line, Meta, Run, Transcript
+from dragoman.wire.redact import Secret
+from dragoman.wire.shapes import without_keys
 
 WORKSPACE, HOME, BIN, TMP = "/workspace", "/home/user", "/usr/local/bin", "/tmp"
 MAX_PROSE = 120
@@ -24,7 +27,6 @@ PROSE_KEYS = frozenset(
 )  # fmt: skip
 """What stands under these, and is long, is a vendor's, unless it is in a message."""
 _OF_PEOPLE = frozenset(("input", "content", "message", "messages", "arguments"))
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SECRET_LEAF = re.compile(
     r"^(api_?key|access_?token|refresh_?token|authorization|password|secret)$", re.IGNORECASE
 )
@@ -46,9 +48,6 @@ _TRIVIAL = {
     TMP,
 }
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}"), _SECRET),
-    (re.compile(r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"), _SECRET),
-    (re.compile(r"\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}"), rf"\1 {_SECRET}"),
     (re.compile(r"(?<![\w.%+-])[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"),
      "user@example.com"),
     (re.compile(r"/\d+\.(sock|pid)\b"), r"/1.\1"),
@@ -67,17 +66,18 @@ class Machine(Struct, frozen=True, kw_only=True):
     host: str | None = None
 
 
-def machine_of(environ: Mapping[str, str], host: str | None = None) -> Machine:
+def machine_of(
+    environ: Mapping[str, str], host: str | None = None, secrets: Iterable[Secret] = ()
+) -> Machine:
     """What the environment of an agent says about its machine."""
     home = environ.get("HOME", "")
     paths = {home: HOME, environ.get("TMPDIR", ""): TMP}
     for name, value in environ.items():
         if name.endswith(("_HOME", "_CONFIG_DIR")) and not value.startswith(f"{home}/"):
             paths.setdefault(value, f"{HOME}/.{name.lower()}")
-    secrets = (value for name, value in environ.items() if _SECRET_NAME.search(name))
     return Machine(
         paths={path: stable for path, stable in paths.items() if path.startswith("/")},
-        secrets=tuple(value for value in secrets if len(value) >= _MIN_SECRET),
+        secrets=tuple(value for _, value in (*secrets_of(environ), *secrets)),
         host=host,
     )
 
@@ -150,23 +150,26 @@ class _Words:
         # Some agents name a folder after a path, with everything else made a hyphen.
         slugs = {_slug(path): _slug(stable) for path, stable in self._stable.items()}
         self._stable |= {slug: stable for slug, stable in slugs.items() if slug.count("-") > 1}
-        self.paths = _any_of(self._stable, r"(?<![\w.])(?:{})(?![A-Za-z0-9_])")
+        self._paths = _any_of(self._stable, r"(?<![\w.])(?:{})(?![A-Za-z0-9_])")
         self._secrets = _any_of(machine.secrets, "{}")
+        self.long = re.compile(f"{self._secrets.pattern}|{self._paths.pattern}")
+        """What may be streamed in pieces."""
         told = machine.host and len(machine.host) > 5 and re.search(r"[\d.-]", machine.host)
         self._hosts = _any_of([machine.host or ""] if told else [], r"(?<!\w)(?:{})(?!\w)")
 
     def replace(self, text: str) -> str:
         """A text without them."""
         text = self._secrets.sub(_SECRET, text)
-        text = self.paths.sub(self.stable, text)
+        text = self._paths.sub(self.stable, text)
         text = self._hosts.sub("host", text)
+        text = without_keys(text, _SECRET)
         for pattern, stable in _PATTERNS:
             text = pattern.sub(stable, text)
         return text
 
     def stable(self, found: re.Match[str]) -> str:
-        """What stands in the place of a path."""
-        return self._stable[found[0]]
+        """What stands in the place of a path, or of a secret."""
+        return self._stable.get(found[0], _SECRET)
 
 
 def _slug(path: str) -> str:
@@ -265,7 +268,7 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def _mend_streams(sheets: Iterable[_Sheet], words: _Words) -> None:
-    """Replace a path that is spread over the pieces of a stream: lines of the same shape."""
+    """Replace what is spread over the pieces of a stream: lines of the same shape."""
     columns: dict[tuple[Path, frozenset[Path]], list[_Sheet]] = {}
     for sheet in sheets:
         shape = frozenset(sheet.leaves)
@@ -282,7 +285,7 @@ def _mend_column(path: Path, column: list[_Sheet], words: _Words) -> None:
     starts = [0]
     for piece in pieces:
         starts.append(starts[-1] + len(piece))
-    found = list(words.paths.finditer("".join(pieces)))
+    found = list(words.long.finditer("".join(pieces)))
     for match in reversed(found):  # from the right, so that what is left of it stays in place
         begin, end = match.span()
         touched = [n for n in range(len(pieces)) if starts[n] < end and begin < starts[n + 1]]

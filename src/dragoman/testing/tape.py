@@ -7,9 +7,13 @@ import itertools
 import os
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.testing.transcript import Ending, Entry, Meta, encode
+from msgspec.structs import replace
+
+from dragoman.testing.transcript import Ending, Entry, Line, Meta, encode
+from dragoman.wire.redact import Redactor, Secret
 
 _SUFFIX = ".jsonl"
 
@@ -17,8 +21,11 @@ _SUFFIX = ".jsonl"
 class Tape:
     """A recording while it is made. Its methods may be called from any thread."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, secrets: Sequence[Secret] = ()) -> None:
         self.path, self._fd = _take(out)
+        self.secrets = secrets
+        """These values are not written down."""
+        self._redactor = Redactor(secrets) if secrets else None
         self.failure: OSError | None = None
         """Why nothing more is written down: the recording fails before the agent does."""
         self._began = time.monotonic()
@@ -31,6 +38,8 @@ class Tape:
 
     def write(self, entry: Meta | Entry | Ending) -> None:
         """Write one line, at once: nothing waits in a buffer for a process that is killed."""
+        if self._redactor is not None and isinstance(entry, Line):
+            entry = replace(entry, data=self._redactor.line(entry.data))
         rest = memoryview(encode(entry))
         with self._lock:
             try:

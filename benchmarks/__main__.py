@@ -18,6 +18,7 @@ from benchmarks.ingest import ingest, store
 from benchmarks.inspector import inspector
 from benchmarks.load import Load
 from benchmarks.pages import pages
+from benchmarks.redaction import redaction
 from benchmarks.resident import idle, startup
 from benchmarks.streams import fanout, latency, replay
 from benchmarks.table import Row, markdown, plain
@@ -28,6 +29,7 @@ WORKLOADS: dict[str, Callable[[Bench], list[Row]]] = {
     "fanout": fanout,
     "latency": latency,
     "ingest": ingest,
+    "redaction": redaction,
     "idle": idle,
     "start": startup,
     "endings": endings,

@@ -8,6 +8,7 @@ up to what is completed, in any case.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cache
 from types import NoneType, UnionType
@@ -19,7 +20,7 @@ from msgspec import Struct, UnsetType
 from dragoman.core import shape
 from dragoman.schema.events import Body, Draft, ItemCompleted, ItemDelta, SessionUpdated
 from dragoman.schema.items import DeltaType, Item
-from dragoman.wire.redact import Found, Redactor, stub, with_text
+from dragoman.wire.redact import Found, Redactor, edited, stub, with_text
 
 MAX_HELD = 1000
 """So many drafts may wait for a decision."""
@@ -52,15 +53,17 @@ class _Stream:
 class _Piece:
     """A delta's part of its item's text."""
 
-    __slots__ = ("cut", "draft", "end", "start", "text")
+    __slots__ = ("cut", "draft", "edits", "end", "start", "text")
 
     def __init__(self, draft: int, text: str, start: int) -> None:
         self.draft = draft
         self.text = text
         self.start = start
         self.end = start + len(text)
+        self.edits: list[Found] = []
+        """What changes, by where it stands in the piece."""
         self.cut: str | None = None
-        """What stands for the part of a value that begins or ends elsewhere."""
+        """What stands for a value that begins or ends elsewhere."""
 
 
 class Redaction:
@@ -78,16 +81,21 @@ class Redaction:
         drafts = [*self.held, *drafts]
         self.held = []
         texts = self._texts(drafts)
-        if hold and any(self._redactor.begins_at(text) < len(text) for text in texts.values()):
+        begins = {item_id: self._redactor.begins_at(text) for item_id, text in texts.items()}
+        if hold and any(at < len(texts[item_id]) for item_id, at in begins.items()):
             end = self._decided(drafts, texts)
-            drafts, self.held = drafts[:end], drafts[end:]
-            texts = self._texts(drafts)
+            if end < len(drafts):
+                drafts, self.held = drafts[:end], drafts[end:]
+                texts = self._texts(drafts)
+                begins = {
+                    item_id: self._redactor.begins_at(text) for item_id, text in texts.items()
+                }
         if self._is_suspicious(drafts, texts):
             return self._redacted(drafts, texts)
         for item_id, text in texts.items():
             stream = self._streams[item_id]
             stream.size += len(text) - len(stream.shown)
-            stream.shown = text[self._redactor.begins_at(text) :]
+            stream.shown = text[begins[item_id] :]
         for draft in drafts:
             if type(draft.body) is ItemCompleted:
                 self._streams.pop(draft.body.item.item_id, None)
@@ -137,13 +145,15 @@ class Redaction:
         spans: list[tuple[int, int]] = []
         for item_id, text in texts.items():
             found, open_at = self._open_at(text)
-            if found or open_at < len(text):
+            if found:
                 pieces = self._pieces(drafts, item_id)
-                spans += (_span(each.start, each.end, pieces) for each in found)
-                if open_at < len(text):
-                    first = _span(open_at, len(text), pieces)[0]
-                    if first < begun:
-                        begun, self.begun = first, len(text) - open_at
+                for each in found:
+                    first, last = _span(each.start, each.end, pieces)
+                    spans.append((pieces[first].draft, pieces[last].draft))
+            if open_at < len(text):
+                first = _first_of_last(len(text) - open_at, item_id, drafts)
+                if first < begun:
+                    begun, self.begun = first, len(text) - open_at
         if not all(type(draft.body) is ItemDelta for draft in drafts[begun:]):
             return len(drafts)
         end, before = begun, -1
@@ -159,7 +169,7 @@ class Redaction:
         """The values in a text, and where it ends in what may be one; its length: nowhere."""
         found: list[Found] = []
         since = 0
-        while self._redactor.may_hold(text):
+        while found or self._redactor.may_hold(text):
             first = next(self._redactor.found(text, since), None)
             if first is None or first.start >= self._redactor.begins_at(text, since):
                 break
@@ -206,18 +216,15 @@ class Redaction:
         """The new texts of the pieces, and what is known of their item from now on."""
         stream = self._streams[item_id]
         before, shown = stream.size - len(stream.shown), len(stream.shown)
-        new = [piece.text for piece in pieces]
         since = 0
-        found = list(self._redactor.found(text))
-        for each in found:
-            start = max(each.start, shown)
-            stream.edits.append(Found(before + start, before + each.end, each.placeholder))
-            since = each.end
-        for each in reversed(found):  # so that what is left of it stays in place
-            _spread(each, max(each.start, shown), pieces, new)
+        for found in self._redactor.found(text):
+            start = max(found.start, shown)
+            stream.edits.append(Found(before + start, before + found.end, found.placeholder))
+            _spread(found, start, pieces)
+            since = found.end
         stream.size += len(text) - shown
         stream.shown = text[self._redactor.begins_at(text, since) :]
-        return new
+        return [edited(piece.text, piece.edits) for piece in pieces]
 
     def _without_piece(self, line: bytes, piece: _Piece, new: str) -> bytes:
         changed = with_text(line, piece.text, new)
@@ -274,22 +281,33 @@ def _are_of_one_line(one: Draft, other: Draft) -> bool:
     return one.raw is not None and one.raw is other.raw
 
 
+def _first_of_last(size: int, item_id: str, drafts: Sequence[Draft]) -> int:
+    """The first draft that holds some of the last characters of an item's text."""
+    first = len(drafts)
+    for number in range(len(drafts) - 1, -1, -1):
+        body = drafts[number].body
+        if size > 0 and isinstance(body, ItemDelta) and body.item_id == item_id:
+            first, size = number, size - len(body.delta)
+        if size <= 0:
+            break
+    return first
+
+
 def _span(start: int, end: int, pieces: Sequence[_Piece]) -> tuple[int, int]:
-    """The first and the last draft that hold some of a part of the text."""
-    first = next(piece.draft for piece in pieces if piece.end > start)
-    return first, max(piece.draft for piece in pieces if piece.start < end)
+    """The first and the last piece that hold some of a part of the text."""
+    first = bisect_right(pieces, start, key=lambda piece: piece.end)
+    return first, bisect_left(pieces, end, key=lambda piece: piece.start) - 1
 
 
-def _spread(found: Found, start: int, pieces: Sequence[_Piece], new: list[str]) -> None:
+def _spread(found: Found, start: int, pieces: Sequence[_Piece]) -> None:
     """Put a placeholder where a value was, a part of it into each piece, so that none is empty."""
-    touched = [n for n, each in enumerate(pieces) if each.start < found.end and start < each.end]
-    text, whole = found.placeholder, found.end - found.start
-    for place, n in enumerate(touched):
-        piece = pieces[n]
+    first, last = _span(start, found.end, pieces)
+    text, count = found.placeholder, last - first + 1
+    for place, piece in enumerate(pieces[first : last + 1]):
         low, high = max(start - piece.start, 0), min(found.end, piece.end) - piece.start
-        part = text[len(text) * place // len(touched) : len(text) * (place + 1) // len(touched)]
-        new[n] = new[n][:low] + part + new[n][high:]
-        if high - low < whole:
+        part = text[len(text) * place // count : len(text) * (place + 1) // count]
+        piece.edits.append(Found(low, high, part))
+        if high - low < found.end - found.start:
             piece.cut = text
 
 
@@ -298,8 +316,7 @@ def _added_up(item: Item, cleaned: Item, stream: _Stream) -> Item:
     text = shape.streamed(item.content)
     if len(text) != stream.size:
         return cleaned
-    for each in reversed(stream.edits):
-        text = text[: each.start] + each.placeholder + text[each.end :]
+    text = edited(text, stream.edits)
     content = shape.with_streamed(stream.content_type, cleaned.content, text)
     return msgspec.structs.replace(cleaned, content=content)
 

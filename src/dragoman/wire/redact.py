@@ -31,12 +31,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;!?#$%@*()\[\]{}|~^-]+")
 _MIN_PLAIN = 4
 _RARE = "QJXZVKYWUqjHGFzPBMkNLxODRCSvTIEAw967835y4b20gpfm1uhdclrnsiotae"
 """The rarest letters first, as lines of JSON with English words go."""
-_HEAD = 64
+_HEAD = 128
 """So many first characters of a value are looked up by how they end."""
-_TOKEN_BEGUN = re.compile(
-    rf"(?:{'|'.join(TOKEN_PREFIX[:size] for size in range(1, len(TOKEN_PREFIX)))}"
-    rf"|{TOKEN_PREFIX}[A-Za-z0-9_-]{{0,42}})\Z"
-)
+_TOKEN_BEGUN = re.compile(rf"{TOKEN_PREFIX}[A-Za-z0-9_-]*\Z")
 _TOKEN_SIGN = TOKEN_PREFIX.encode()
 _TOKEN_SIZE = len(TOKEN_PREFIX) + 43
 _LEAVES = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?\d[\d.eE+-]*+', re.DOTALL)
@@ -101,19 +98,16 @@ class Redactor:
             while at >= 0 and not spelling.startswith(text[at:]):
                 at = text.find(spelling[:_HEAD], at + 1)
             begins = min(begins, at) if at >= 0 else begins
-        token = _TOKEN_BEGUN.search(text, max(since, end - _TOKEN_SIZE + 1))
-        return begins if token is None else min(begins, token.start())
+        token = text.find(TOKEN_PREFIX, max(since, end - _TOKEN_SIZE + 1))
+        if token >= 0 and (begun := _TOKEN_BEGUN.search(text, token)):
+            begins = min(begins, begun.start())
+        return begins
 
     def text(self, text: str) -> str:
         """The text without the values."""
         if not self.may_hold(text):
             return text
-        pieces: list[str] = []
-        end = 0
-        for found in self.found(text):
-            pieces += text[end : found.start], found.placeholder
-            end = found.end
-        return "".join((*pieces, text[end:])) if pieces else text
+        return edited(text, self.found(text))
 
     def line(self, line: bytes) -> bytes:
         """An agent's line without the values; JSON stays JSON, and all else as it was written."""
@@ -137,6 +131,8 @@ class Redactor:
 
     def _leaf(self, found: re.Match[bytes]) -> bytes:
         leaf = found[0]
+        if len(leaf) < MIN_CHARACTERS or not self.may_hold(leaf):
+            return leaf
         text = msgspec.json.decode(leaf, type=str) if leaf.startswith(b'"') else leaf.decode()
         cleaned = self.text(text)
         return leaf if cleaned == text else msgspec.json.encode(cleaned)
@@ -150,13 +146,13 @@ class Redactor:
 
     @cached_property
     def _firsts(self) -> frozenset[str]:
-        return frozenset(spelling[0] for spelling in self._placeholders)
+        return frozenset(spelling[0] for spelling in (TOKEN_PREFIX, *self._placeholders))
 
     @cached_property
     def _beginnings(self) -> dict[str, list[tuple[str, int]]]:
         """The last two characters of each beginning → the value, and how much of it."""
         beginnings: dict[str, list[tuple[str, int]]] = {}
-        for spelling in self._placeholders:
+        for spelling in (TOKEN_PREFIX, *self._placeholders):
             for size in range(2, min(len(spelling), _HEAD)):
                 beginnings.setdefault(spelling[size - 2 : size], []).append((spelling, size))
         return beginnings
@@ -175,13 +171,27 @@ def with_text(line: bytes, old: str, new: str) -> bytes | None:
     def other(found: re.Match[bytes]) -> bytes:
         nonlocal count
         leaf = found[0]
-        if not leaf.startswith(b'"') or msgspec.json.decode(leaf, type=str) != old:
+        if (
+            not leaf.startswith(b'"')
+            or len(leaf) < len(old)
+            or msgspec.json.decode(leaf, type=str) != old
+        ):
             return leaf
         count += 1
         return msgspec.json.encode(new)
 
     changed = _LEAVES.sub(other, line)
     return changed if count else None
+
+
+def edited(text: str, edits: Iterable[Found]) -> str:
+    """The text with placeholders where they are to stand."""
+    parts: list[str] = []
+    end = 0
+    for each in edits:
+        parts += text[end : each.start], each.placeholder
+        end = each.end
+    return "".join((*parts, text[end:])) if parts else text
 
 
 def stub(placeholder: str) -> bytes:

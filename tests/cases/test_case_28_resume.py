@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from urllib.parse import quote
 
@@ -41,6 +42,67 @@ def test_case_28_an_offset_that_is_no_position_is_refused(
     reply = daemon.request("GET", f"/sessions/short/{path}?offset={quote(position)}")
     assert reply.status == 400, reply.body
     assert reply.json["details"]["field"] == "offset"
+
+
+SPELLINGS = ["1e0", "1E0", "1e3", "1.0", "-0", "+1", " 1", "1 ", "1_0", "0x1", "00", "01", "1e-0",
+             "\uff11", "\u00b9", "", "NaN", "true", "null", "1\n", "0b1", "1L"]  # fmt: skip
+NUMBERS = [
+    ("GET", "/sessions/short/events", "offset"),
+    ("GET", "/sessions/short/events", "limit"),
+    ("GET", "/sessions/short/events/sse", "offset"),
+    ("GET", "/events/sse", "offset"),
+    ("GET", "/events/sse", "cursor"),
+    ("GET", "/sessions", "limit"),
+    ("GET", "/sessions", "cursor"),
+    ("DELETE", "/sessions/short", "quietSince"),
+]
+
+
+def refused(daemon: Daemon, method: str, path: str, **headers: str) -> str | None:
+    """The field for which a request is 400; None: it is not. A stream that begins is left."""
+    with daemon.stream(path, method=method, **headers) as answer:
+        if answer.status != 400:
+            return None
+        return str(json.loads(answer.read())["details"]["field"])
+
+
+@pytest.mark.usefixtures("lengths")
+@pytest.mark.parametrize(("method", "path", "field"), NUMBERS)
+def test_case_28_only_plain_digits_are_a_number(
+    daemon: Daemon, method: str, path: str, field: str
+) -> None:
+    """Before, `offset=1e0`, `1.0` and `-0` passed for 1, 1 and 0, and `cursor=01` for 1."""
+    for written in SPELLINGS:
+        assert refused(daemon, method, f"{path}?{field}={quote(written)}") == field, written
+
+
+@pytest.mark.usefixtures("lengths")
+@pytest.mark.parametrize("path", ["/sessions/short/events/sse", "/events/sse"])
+def test_case_28_only_plain_digits_are_a_last_event_id(daemon: Daemon, path: str) -> None:
+    """Before, `01` passed for 1. Around a header's value spaces do not count."""
+    for written in (each for each in SPELLINGS if each == each.strip()):
+        position = written.encode().decode("latin-1")
+        field = refused(daemon, "GET", path, Last_Event_ID=position)
+        assert field == "Last-Event-ID", written
+
+
+FLAGS = [
+    ("GET", "/sessions/short/events?", "includeRaw"),
+    ("GET", "/sessions/short/events/sse?", "includeRaw"),
+    ("GET", "/events/sse?", "includeRaw"),
+    ("GET", "/agents/mock/models?", "refresh"),
+    ("DELETE", "/fs/entry?path=nothing&", "recursive"),
+]
+
+
+@pytest.mark.usefixtures("lengths")
+@pytest.mark.parametrize(("method", "path", "field"), FLAGS)
+def test_case_28_only_four_words_are_a_flag(
+    daemon: Daemon, method: str, path: str, field: str
+) -> None:
+    """Before, `include_raw=TRUE` passed for true."""
+    for written in ("TRUE", "True", "FALSE", "yes", "no", "on", "t", "2", "01", "1.0", "", " true"):
+        assert refused(daemon, method, f"{path}{field}={quote(written)}") == field, written
 
 
 def test_case_28_a_position_in_the_future_is_refused_by_a_stream(

@@ -126,11 +126,12 @@ def last_event_id(scope: Scope) -> int | None:
     """The position that a reader resumes from, by its header. Raise InvalidRequest."""
     for name, value in scope["headers"]:
         if name == b"last-event-id":
-            if not (value.isdigit() and len(value) < 19):
+            position = parse.number(value.decode("latin-1"))
+            if position is None:
                 raise InvalidRequest(
                     "Last-Event-ID must be the id of an event of this stream", field="Last-Event-ID"
                 )
-            return int(value)
+            return position
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -19,6 +19,10 @@ from dragoman.wire.decode import decode
 S = TypeVar("S", bound=Struct)
 _AT = re.compile(r" - at (`key` in )?`\$\.?(.*)`$")
 _PATTERN = re.compile(r"Expected `str` matching regex (.*)")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_LARGEST = 2**63 - 1
+"""The store counts so far."""
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def query(wanted: type[S], query_string: bytes, *, lists: Collection[str] = ()) -> S:
@@ -33,13 +37,16 @@ def query(wanted: type[S], query_string: bytes, *, lists: Collection[str] = ()) 
         raise InvalidRequest(
             "the query is not valid percent-encoded UTF-8", field="query"
         ) from None
-    given: dict[str, str] = {}
+    given: dict[str, Any] = {}
     for name, value in ((names[name], value) for name, value in pairs if name in names):
         if name in given and name not in lists:
             raise InvalidRequest(f"{name} is given twice; give it once", field=name)
         given[name] = f"{given[name]},{value}" if name in given else value
+    for name, read in _readers(wanted).items():
+        if name in given:
+            given[name] = read(name, given[name])
     try:
-        return msgspec.convert(given, wanted, strict=False)
+        return msgspec.convert(given, wanted)
     except msgspec.ValidationError as error:
         raise _invalid(error, wanted) from None
 
@@ -49,6 +56,45 @@ def _spellings(wanted: type[Struct]) -> dict[str, str]:
     fields = msgspec.structs.fields(wanted)
     names = {field.name: field.encode_name for field in fields}
     return names | {field.encode_name: field.encode_name for field in fields}
+
+
+@cache
+def _readers(wanted: type[Struct]) -> dict[str, Callable[[str, str], int | bool]]:
+    """How the parameters are read that are more than words."""
+    readers: dict[str, Callable[[str, str], int | bool]] = {}
+    for field in msgspec.structs.fields(wanted):
+        kinds = set(map(type, _kinds(inspect.type_info(field.type))))
+        if inspect.IntType in kinds:
+            readers[field.encode_name] = _number
+        elif inspect.BoolType in kinds:
+            readers[field.encode_name] = _flag
+    return readers
+
+
+def _kinds(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+    if isinstance(kind, inspect.Metadata):
+        return _kinds(kind.type)
+    return kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+
+
+def _number(name: str, written: str) -> int:
+    found = number(written)
+    if found is None:
+        told = f"{name} must be a whole number in plain digits, from 0 to {_LARGEST}"
+        raise InvalidRequest(told, field=name)
+    return found
+
+
+def number(written: str) -> int | None:
+    """A number in a URL or a header: decimal digits, and nothing else; None: it is none."""
+    found = int(written) if _NUMBER.fullmatch(written) else None
+    return None if found is None or found > _LARGEST else found
+
+
+def _flag(name: str, written: str) -> bool:
+    if written not in _FLAGS:
+        raise InvalidRequest(f"{name} must be true or false, or 1 or 0", field=name)
+    return _FLAGS[written]
 
 
 async def body(request: Request, wanted: type[S], max_bytes: int, *, absent: S | None = None) -> S:

@@ -51,9 +51,10 @@ def _listed(rows: list[SessionRow], limit: int | None) -> Response:
 def _cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+    position = parse.number(cursor)
+    if position is None:
         raise InvalidRequest("cursor must be a nextCursor of this list", field="cursor")
-    return int(cursor)
+    return position
 
 
 async def create_session(request: Request) -> Response:

@@ -204,6 +204,13 @@ class Stream:
     def read(self) -> bytes:
         return self._answer.read()
 
+    def blocks(self) -> Iterator[bytes]:
+        """What stands between empty lines, as it comes: comments too."""
+        rest = b""
+        while chunk := self._answer.read1(1 << 16):
+            *blocks, rest = (rest + chunk).split(b"\n\n")
+            yield from blocks
+
     def frames(self) -> Iterator[tuple[str | None, bytes]]:
         """Id and data of each event, as they come."""
         while chunk := self._answer.read1(1 << 16):

@@ -15,7 +15,8 @@ DragomanError
 │   ├── RequestTimeout           408
 │   ├── Conflict                 409
 │   │   ├── SessionExists        409
-│   │   └── AlreadyResolved      409, names the winner
+│   │   ├── AlreadyResolved      409, names the winner
+│   │   └── HistoryDiverged      409, says from where to read again
 │   ├── SessionEnded             410
 │   ├── TooLarge                 413
 │   ├── UnsupportedMediaType     415
@@ -185,6 +186,26 @@ class AlreadyResolved(Conflict):
 
     def __init__(self, request_id: str, winner: Any) -> None:
         super().__init__(f"{request_id} was resolved differently before", winner=winner)
+
+
+class HistoryDiverged(Conflict):
+    """What was read of a session's log is not what is stored: an older copy was put back."""
+
+    title = "History Diverged"
+
+    def __init__(self, session_id: str, sequence: int, last: int | None = None) -> None:
+        read = f"event {sequence} of session {session_id!r} is not the one that you have read"
+        if last is not None and sequence > last:
+            read = f"you have read up to event {sequence} of session {session_id!r}, and {last} is "
+            read += "the last one"
+        super().__init__(
+            f"{read}: most likely an older copy of its log was put back; drop what you have of it, "
+            "and read it again from the start (offset=0, without a chain)",
+            sequence=sequence,
+            **({} if last is None else {"lastSequence": last}),
+            resumeFrom=0,
+        )
+        self.session_id = session_id
 
 
 class SessionEnded(RequestError):

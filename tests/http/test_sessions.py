@@ -11,7 +11,8 @@ import pytest
 from tests.daemon import Daemon, running
 
 ALWAYS = {"sessionId", "agent", "agentMode", "permissionMode", "ended", "eventCount", "createdAt",
-          "updatedAt", "directory", "status", "lastOutcome", "pendingCount"}  # fmt: skip
+          "updatedAt", "directory", "status", "lastOutcome", "pendingCount", "chain",
+          "continuity"}  # fmt: skip
 
 
 def busy(daemon: Daemon, session: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import sqlite3
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from dragoman.core.fold import SessionState
 from dragoman.schema.events import Draft, SessionEnded, SessionStarted, SessionUpdated
 from dragoman.schema.http import CreateSession
 from dragoman.store import Batch, MessageRow, SessionRow, open_store
+from dragoman.store.schema import MIGRATIONS, connect, migrate
 from dragoman.store.sqlite import DATABASE, SqliteStore
 
 T = TypeVar("T")
@@ -68,12 +70,35 @@ def message(message_id: str, text: str = "hi", key: str | None = None) -> Messag
 def lines(frames: bytes) -> list[tuple[int, bytes]]:
     """Sequence and data of each SSE frame; the framing is checked, not parsed leniently."""
     found = []
-    assert frames.endswith(b"\n\n")
-    for frame in frames.removesuffix(b"\n\n").split(b"\n\n"):
-        first, second = frame.split(b"\n")
+    *blocks, rest = frames.split(b"\n\n")
+    assert rest == b""
+    for block in blocks:
+        if block.startswith(b":"):
+            continue
+        first, second = block.split(b"\n")
         assert first.startswith(b"id: ")
         assert second.startswith(b"data: ")
         found.append((int(first.removeprefix(b"id: ")), second.removeprefix(b"data: ")))
+    return found
+
+
+def links(frames: bytes) -> list[tuple[int, bytes]]:
+    """Sequence and link of each comment about the hash chain."""
+    found = []
+    for block in frames.split(b"\n\n"):
+        if block.startswith(b":"):
+            word, sequence, link = block.removeprefix(b": ").split(b" ")
+            assert word == b"chain"
+            found.append((int(sequence), bytes.fromhex(link.decode())))
+    return found
+
+
+def recomputed(stored: Sequence[bytes]) -> list[bytes]:
+    """The links of these lines, from the first on, as anybody can compute them."""
+    found, link = [], bytes(16)
+    for line in stored:
+        link = hashlib.blake2b(link + line, digest_size=16).digest()
+        found.append(link)
     return found
 
 
@@ -128,3 +153,16 @@ def refusing(data_dir: Path, when: str = "1") -> Iterator[None]:
             yield
         finally:
             db.execute("DROP TRIGGER refuse")
+
+
+def of_version_two(data_dir: Path) -> Path:
+    """The same database as a daemon without a chain would have left it."""
+    old = data_dir.with_name("old")
+    old.mkdir()
+    with closing(connect(old / DATABASE, synchronous="normal")) as db:
+        migrate(db, old / DATABASE, MIGRATIONS[:2])
+        db.execute("ATTACH ? AS new", (str(data_dir / DATABASE),))
+        for table in ("sessions", "events", "messages", "requests", "processes"):
+            names = ", ".join(row[1] for row in db.execute(f"PRAGMA main.table_info({table})"))
+            db.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM new.{table}")
+    return old

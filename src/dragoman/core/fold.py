@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 from dragoman.schema.commands import PERMISSION_MODES, PermissionMode
 from dragoman.schema.events import (
     Body,
+    Continuity,
     ModelUsage,
     Outcome,
     PermissionRequested,
@@ -40,6 +41,8 @@ class SessionState(Struct, kw_only=True):
     turn_id: str | None = None
     ended: bool = False
     last_outcome: Outcome | None = None
+    continuity: Continuity | None = None
+    """The last time that it did not go on from where it was, how that came."""
     usage: Usage | None = None
     permissions: dict[str, PermissionRequested] = {}
     questions: dict[str, QuestionRequested] = {}
@@ -139,6 +142,8 @@ class SessionState(Struct, kw_only=True):
             self.permission_mode = known[0] if known else self.permission_mode
         if body.title is not UNSET:
             self.title = body.title or None
+        if body.continuity is not UNSET:
+            self.continuity = body.continuity
 
 
 def add(one: Usage, other: Usage) -> Usage:

@@ -55,6 +55,8 @@ def session_info(row: SessionRow) -> SessionInfo:
         status=state.status,
         last_outcome=state.last_outcome,
         pending_count=row.queued + len(state.permissions) + len(state.questions),
+        chain=row.link.hex(),
+        continuity=state.continuity,
         **({"usage": state.usage} if state.usage else {}),
     )
 

@@ -56,8 +56,8 @@ _PREFLIGHT = (
     (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"),
     (
         b"access-control-allow-headers",
-        b"Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, "
-        b"Range, X-Request-Id",
+        b"Authorization, Content-Type, Dragoman-After-Chain, Idempotency-Key, If-None-Match, "
+        b"If-Range, Last-Event-ID, Range, X-Request-Id",
     ),
     (b"access-control-max-age", b"600"),
 )

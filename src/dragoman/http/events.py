@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from dragoman.errors import DragomanError, InvalidRequest
+from dragoman.errors import DragomanError, HistoryDiverged, InvalidRequest
 from dragoman.http import parse
 from dragoman.http.daemon import daemon_of
 from dragoman.http.outgoing import LARGE_BYTES
@@ -18,11 +19,12 @@ from dragoman.http.protocol import CONNECTION, Protocol
 from dragoman.http.sessions import idempotency_key
 from dragoman.http.turn import turn_of
 from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQuery
-from dragoman.store import Batch, Page
-from dragoman.wire.sse import HEARTBEAT
+from dragoman.store import Batch, Page, Store
+from dragoman.wire.sse import HEARTBEAT, chain
 
 LOOKS = 10
 """So often in its time a reader that stalls is looked at."""
+_LINK = re.compile(rb"[0-9A-Fa-f]{32}")
 _STREAM_HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
@@ -35,11 +37,15 @@ class Events:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the stored lines, joined."""
+        store = daemon_of(scope).store
+        session_id = scope["path_params"]["session_id"]
         try:
             wanted = parse.query(EventQuery, scope["query_string"])
+            for given in (wanted.after_chain, after_chain(scope)):
+                await _ensure_linked(store, session_id, wanted.offset, given)
             with scope[CONNECTION].crowd.backlog.page() as max_bytes:
-                page = await daemon_of(scope).store.read(
-                    scope["path_params"]["session_id"],
+                page = await store.read(
+                    session_id,
                     wanted.offset,
                     wanted.limit,
                     raw=wanted.include_raw,
@@ -52,7 +58,8 @@ class Events:
 
 async def _send_page(page: Page, send: Send) -> None:
     more = b"true" if page.has_more else b"false"
-    pieces = [b'{"events":[', page.events, b'],"hasMore":%b}' % more]
+    link = b"" if page.link is None else b',"chain":"%b"' % page.link.hex().encode()
+    pieces = [b'{"events":[', page.events, b'],"hasMore":%b%b}' % (more, link)]
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(sum(map(len, pieces))).encode()),
@@ -74,11 +81,19 @@ class EventStream:
         session_id = scope["path_params"]["session_id"]
         try:
             wanted = parse.query(StreamQuery, scope["query_string"])
+            held = await store.hold(session_id)
             last, ended = await store.position(session_id)
-            resumed = last_event_id(scope)
+            resumed, given = last_event_id(scope), after_chain(scope)
+            after = wanted.offset if resumed is None else resumed
+            # An EventSource that reconnects says both: where it began, with the link that it was
+            # given there, and where it is now.
+            await _ensure_linked(store, session_id, wanted.offset or after, wanted.after_chain)
+            await _ensure_linked(store, session_id, after, given)
+            if after > last and (given or wanted.after_chain):
+                raise HistoryDiverged(session_id, after, last)
             _ensure_known(wanted.offset, last, "offset")
             _ensure_known(resumed or 0, last, "Last-Event-ID")
-            after = wanted.offset if resumed is None else resumed
+            link = await store.link(session_id, after)
         except DragomanError as error:
             return await refuse(scope, send, error)
         if ended and resumed == last:
@@ -86,8 +101,17 @@ class EventStream:
             await send({"type": "http.response.start", "status": 204, "headers": []})
             return await send({"type": "http.response.body"})
         sink = scope[CONNECTION].write_chunk
-        batches = store.follow(session_id, after, raw=wanted.include_raw, sink=sink)
-        return await stream(batches, scope, send)
+        batches = store.follow(held, after, raw=wanted.include_raw, sink=sink)
+        # Something at once, so that a reader knows that it is connected.
+        first = HEARTBEAT if link is None else chain(after, link)
+        return await stream(batches, scope, send, first=first)
+
+
+async def _ensure_linked(store: Store, session_id: str, sequence: int, given: str | None) -> None:
+    """Raise HistoryDiverged where the log is not the one in which the event has this link."""
+    if given is not None and await store.link(session_id, sequence) != bytes.fromhex(given):
+        last, _ = await store.position(session_id)
+        raise HistoryDiverged(session_id, sequence, last)
 
 
 def _ensure_known(position: int, last: int, field: str) -> None:
@@ -135,11 +159,27 @@ def last_event_id(scope: Scope) -> int | None:
     return None
 
 
+def after_chain(scope: Scope) -> str | None:
+    """The link that a reader resumes with, by its header. Raise InvalidRequest."""
+    for name, value in scope["headers"]:
+        if name == b"dragoman-after-chain":
+            if not _LINK.fullmatch(value):
+                raise InvalidRequest(
+                    "Dragoman-After-Chain must be 32 hexadecimal digits, as a page or a stream "
+                    "told them",
+                    field="Dragoman-After-Chain",
+                )
+            return str(value, "ascii")
+    return None
+
+
 async def stream(
     batches: AsyncGenerator[Batch],
     scope: Scope,
     send: Send,
     headers: list[tuple[bytes, bytes]] | None = None,
+    *,
+    first: bytes = HEARTBEAT,
 ) -> None:
     """Send what comes until it ends, the reader goes, or takes nothing for too long."""
     start = {"status": 200, "headers": [*_STREAM_HEADERS, *(headers or [])]}
@@ -153,6 +193,7 @@ async def stream(
     assert sending is not None
     connection.on_lost = sending.cancel
     try:
+        await send({"type": "http.response.body", "body": first, "more_body": True})
         await _send_all(batches, daemon_of(scope).settings.stalled_reader_s, connection, send)
     except TimeoutError:
         connection.drop()
@@ -167,8 +208,6 @@ async def stream(
 async def _send_all(
     batches: AsyncGenerator[Batch], patience_s: float, connection: Protocol, send: Send
 ) -> None:
-    # Something at once, so that a reader knows that it is connected.
-    await send({"type": "http.response.body", "body": HEARTBEAT, "more_body": True})
     async with contextlib.aclosing(batches):
         async for batch in batches:
             body = batch.frames or HEARTBEAT

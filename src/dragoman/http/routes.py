@@ -18,6 +18,7 @@ from dragoman.errors import (
     AlreadyResolved,
     Conflict,
     DragomanError,
+    HistoryDiverged,
     InstallFailed,
     InternalError,
     InvalidRequest,
@@ -67,6 +68,10 @@ _KEY = Header(name="Idempotency-Key", description="The same key never sends twic
 _MESSAGE_ID = Header(name="Dragoman-Message-Id", description="The id of the accepted message.")
 _LAST_CURSOR = Header(name="Last-Event-ID", description="Resume after this; wins over cursor.")
 _LAST_ID = Header(name="Last-Event-ID", description="Resume after this event; wins over offset.")
+_AFTER_CHAIN = Header(
+    name="Dragoman-After-Chain",
+    description="The link of the event that this resumes after, as `after_chain` in the query.",
+)
 
 _PATH = (InvalidRequest, SessionNotFound, NotFound, Unavailable)
 _PART = (
@@ -105,13 +110,16 @@ ROUTES: tuple[Route, ...] = (
     _route("get", f"{_S}/events/sse", EventStream(), "stream_events",
            "Replay a session's events after a position, then follow them live.",
            description="Each frame is `id: SEQUENCE` and `data: EVENT`. Comments keep a silent "
-           "stream alive. The stream closes after `session.ended`.",
-           query=schema.StreamQuery, request_headers=(_LAST_ID,), response=Media.EVENT_STREAM,
+           "stream alive, and tell links of the hash chain, as `: chain SEQUENCE LINK`. The "
+           "stream closes after `session.ended`.",
+           query=schema.StreamQuery, request_headers=(_LAST_ID, _AFTER_CHAIN),
+           response=Media.EVENT_STREAM,
            other_responses={204: "The session has ended and everything was seen."},
-           problems=_FIND),
+           problems=(*_FIND, HistoryDiverged)),
     _route("get", f"{_S}/events", Events(), "get_events", "Read a page of a session's events.",
            description="Events with `sequence > offset`. Large events make a page shorter.",
-           query=schema.EventQuery, response=schema.EventPage, problems=_FIND),
+           query=schema.EventQuery, request_headers=(_AFTER_CHAIN,), response=schema.EventPage,
+           problems=(*_FIND, HistoryDiverged)),
     _route("post", f"{_S}/messages", sessions.post_message, "send_message",
            "Accept a person's message, durably.",
            description="During a turn it waits, visibly, and is delivered in order, unless "

@@ -42,19 +42,23 @@ _queue = msgspec.json.Decoder(QueueUpdated)
 async def turn_of(
     message_id: str, batches: AsyncGenerator[Batch], held: Held
 ) -> AsyncGenerator[Batch]:
-    """The frames of one message's turn; empty batches pass while it waits."""
+    """The frames of one message's turn, and links among them; empty batches while it waits."""
     turn = _Turn(message_id)
     async with contextlib.aclosing(batches):
         async for batch in batches:
             frames = batch.frames.split(b"\n\n")[:-1]
             shown = b"".join(turn.take(frame + b"\n\n") for frame in frames)
-            if shown or not frames:
+            if shown or not any(map(_is_event, frames)):
                 yield Batch(shown, batch.last)
             if turn.over:
                 return
     if not turn.inside and held.end:
         # The session was deleted before all of it was read; of what was left out, nothing is ours.
         yield Batch(held.end, 0)
+
+
+def _is_event(frame: bytes) -> bool:
+    return not frame.startswith(b":")
 
 
 class _Turn:
@@ -65,8 +69,17 @@ class _Turn:
         self._message_id = message_id
         self._held: list[bytes] = []
         self.inside = False
+        self._shown = False
+        """The last event was shown: a link that follows it is told too."""
 
     def take(self, frame: bytes) -> bytes:
+        if not _is_event(frame):
+            return frame if self._shown else b""
+        shown = self._take_event(frame)
+        self._shown = bool(shown)
+        return shown
+
+    def _take_event(self, frame: bytes) -> bytes:
         if self.over:
             return b""
         event = _seen.decode(frame[frame.index(b"data: ") + 6 :])

@@ -18,6 +18,9 @@ Outcome = Literal["completed", "interrupted", "failed"]
 EndReason = Literal["completed", "error", "terminated"]
 PermissionStatus = Literal["requested", "accept", "accept_for_session", "reject"]
 QuestionStatus = Literal["requested", "answered", "rejected"]
+Continuity = Literal["restored", "rewound", "sandbox_lost"]
+"""How a session came not to go on from where it was: a backup was put back, it was set back to an
+earlier moment, or the sandbox of its agent is gone."""
 
 
 class Body(Struct, frozen=True, kw_only=True):
@@ -72,6 +75,10 @@ class SessionUpdated(Body, frozen=True, kw_only=True):
     """Empty: it has none any more."""
     context: Context | UnsetType = UNSET
     rate_limits: Any | UnsetType = UNSET
+    continuity: Continuity | UnsetType = UNSET
+    """It does not go on from where it was."""
+    message: str | UnsetType = UNSET
+    """What the `continuity` means here."""
 
 
 class ModelUsage(Struct, frozen=True, kw_only=True, omit_defaults=True):

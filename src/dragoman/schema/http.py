@@ -24,6 +24,7 @@ from dragoman.schema.agents import ServerStatus as ServerStatus
 from dragoman.schema.camel import Http as Http
 from dragoman.schema.commands import Attachment, PermissionMode, PermissionReply
 from dragoman.schema.events import (
+    Continuity,
     Outcome,
     PermissionRequested,
     QuestionRequested,
@@ -57,6 +58,14 @@ Word = Annotated[
 ]
 Position = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """A sequence, as large as the store can count."""
+Link = Annotated[
+    str,
+    Meta(
+        pattern=r"^[0-9A-Fa-f]{32}$(?!\n)",
+        description="it must be 32 hexadecimal digits, as a page or a stream told them",
+    ),
+]
+"""What an event is known by in the hash chain of its session's log."""
 
 
 class Health(Http, frozen=True, kw_only=True, omit_defaults=False):
@@ -144,6 +153,10 @@ class SessionInfo(Http, frozen=True, kw_only=True):
     """Messages that wait, and permissions and questions that nobody answered yet."""
     usage: Usage | UnsetType = UNSET
     """The sum of all turns."""
+    chain: str | None = None
+    """The link of its last event in the hash chain of its log."""
+    continuity: Continuity | UnsetType | None = UNSET
+    """The last time that it did not go on from where it was, how that came."""
 
 
 class SessionList(Http, frozen=True, kw_only=True):
@@ -203,6 +216,8 @@ class EventQuery(Http, frozen=True, kw_only=True):
     offset: Position = 0
     limit: Annotated[int, Meta(ge=1, le=10000)] = 1000
     include_raw: bool = False
+    after_chain: Link | None = None
+    """The link of the event at `offset`, as it was read: another one there is refused (409)."""
 
 
 class StreamQuery(Http, frozen=True, kw_only=True):
@@ -210,6 +225,8 @@ class StreamQuery(Http, frozen=True, kw_only=True):
 
     offset: Position = 0
     include_raw: bool = False
+    after_chain: Link | None = None
+    """The link of the event at `offset`, as it was read: another one there is refused (409)."""
 
 
 Delivery = Literal["queue", "steer", "reject"]
@@ -236,6 +253,8 @@ class EventPage(Http, frozen=True, kw_only=True):
 
     events: tuple[Any, ...]
     has_more: bool
+    chain: str | None = None
+    """The link of the last event; of an empty page, at `offset`. Beyond the end there is none."""
 
 
 class PendingMessage(Http, frozen=True, kw_only=True):

@@ -33,6 +33,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     queued: int = 0
     position: int = 0
     """Where it stands in the order of creation."""
+    link: bytes = b""
+    """Of its last event, once it is stored."""
 
 
 class SessionFilter(Struct, frozen=True, kw_only=True):
@@ -94,10 +96,12 @@ class Page(Struct, frozen=True):
     last: int
     """The sequence of the last one."""
     has_more: bool
+    link: bytes | None
+    """Of the last one; of a page without events, at the position that it follows."""
 
 
 class Batch(Struct, frozen=True):
-    """Events as SSE frames, ready to be sent; no frames: nothing new for a while."""
+    """Events as SSE frames, ready to be sent, and links among them; no frames: nothing new."""
 
     frames: bytes
     last: int
@@ -253,6 +257,9 @@ class Store(Protocol):
     async def position(self, session_id: str) -> tuple[int, bool]:
         """The last committed sequence, and whether the session has ended."""
 
+    async def link(self, session_id: str, sequence: int) -> bytes | None:
+        """The link of an event in the hash chain, None beyond the end; 0 is before the first."""
+
     def end_followers(self) -> None:
         """Let go of every reader that has seen all there is."""
 
@@ -272,9 +279,9 @@ class Store(Protocol):
     ) -> AsyncGenerator[Batch]:
         """Everything after a sequence, then whatever comes, until the session has ended.
 
-        A batch without frames: woken for nothing, a moment to show that we live. Who stands at
-        the end and has a `sink` is given the next frames there, without being woken; what the
-        sink refuses comes as a batch.
+        A batch without events, only with the link of the last one: woken for nothing, a moment to
+        show that we live. Who stands at the end and has a `sink` is given the next frames there,
+        without being woken; what the sink refuses comes as a batch.
         """
 
     async def bodies(self, session_id: str, after: int) -> list[Body]:

@@ -13,10 +13,11 @@ from functools import partial
 
 from dragoman.store.across import TYPE_KEY, batch
 from dragoman.store.base import Batch, EventFilter
+from dragoman.store.chain import ORIGIN
 from dragoman.store.feed import Sink, Tail
 from dragoman.store.ids import now_ms
 from dragoman.store.reader import MAX_BATCH_BYTES, Readers
-from dragoman.store.rows import insert_events
+from dragoman.store.rows import insert_events, link_at
 from dragoman.store.stamp import EventRow
 from dragoman.wire.sse import frame, mark
 
@@ -27,10 +28,16 @@ MAX_POSITION = 1 << 53
 EVERYTHING = EventFilter()
 
 
+def next_position(db: sqlite3.Connection) -> int:
+    """Where the first event of a start goes: beyond what any reader can have seen."""
+    (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
+    return int(max(newest, now_ms() * POSITIONS_A_MS)) + 1
+
+
 class Entry:
     """Events of one session that are written together."""
 
-    __slots__ = ("agent", "first", "rows", "session_id")
+    __slots__ = ("agent", "first", "link", "rows", "session_id")
 
     def __init__(self, session_id: str, agent: str, rows: list[EventRow]) -> None:
         self.session_id = session_id
@@ -38,6 +45,8 @@ class Entry:
         self.rows = rows
         self.first = 0
         """Where the first of them stands, once they are written."""
+        self.link = ORIGIN
+        """The last one's, once they are written."""
 
 
 class _Piece(Batch, frozen=True):
@@ -51,8 +60,7 @@ class Chronicle:
     """Gives events their place among all, and lets readers follow. See `base.Chronicle`."""
 
     def __init__(self, db: sqlite3.Connection, readers: Readers) -> None:
-        (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
-        self._given = max(newest, now_ms() * POSITIONS_A_MS)
+        self._given = next_position(db) - 1
         """Belongs to the writer's thread."""
         self._tail = Tail(self._given)
         self._readers = readers
@@ -70,9 +78,13 @@ class Chronicle:
 
     def write(self, db: sqlite3.Connection, entry: Entry) -> None:
         """Insert events behind all others. What is not committed leaves a gap, which is fine."""
+        if not entry.rows:
+            return
         entry.first = self._given + 1
         self._given += len(entry.rows)
-        insert_events(db, entry.rows, entry.first)
+        session, sequence = entry.rows[0][:2]
+        previous = link_at(db, session, sequence - 1) or ORIGIN
+        entry.link = insert_events(db, entry.rows, entry.first, previous)
 
     def publish(self, entry: Entry) -> None:
         """These events are committed."""

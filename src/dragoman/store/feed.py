@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 
 from dragoman.store.base import Batch
 from dragoman.store.reader import MAX_BATCH_BYTES
+from dragoman.wire.sse import chain
 
 MAX_TAIL_BYTES = 4 << 20
+LINKED_EVENTS = 100
+"""After so many pieces of a text at the latest, readers are shown a link."""
 
 
 Sink = Callable[[bytes], bool]
@@ -122,13 +125,22 @@ class Feed(Tail):
     """A session's end of the log, and where its next event goes."""
 
     def __init__(
-        self, session_id: str, session: int, committed: int, ended: bool, total: int, agent: str
+        self,
+        session_id: str,
+        session: int,
+        committed: int,
+        ended: bool,
+        total: int,
+        agent: str,
+        link: bytes,
     ) -> None:
         super().__init__(committed)
         self.session_id = session_id
         self.session = session
         self.agent = agent
         self.committed_total = total
+        self.committed_link = link
+        """Of the last committed event: a link is made when its event is written."""
         self.assigned = committed
         self.assigned_total = total
         self.outstanding = 0
@@ -136,10 +148,30 @@ class Feed(Tail):
         self.end = b""
         """The frame of `session.ended`, if it came while we were here."""
         self.deleted = False
+        self._unlinked = 0
+        """So many events were shown since the last link."""
 
-    def publish(self, frames: list[bytes], last: int, total: int, ended: bool) -> None:
-        """These events are committed."""
-        self.committed_total = total
+    @property
+    def mark(self) -> bytes:
+        """Where the log ends, and with which link, as a comment."""
+        return chain(self.committed, self.committed_link)
+
+    def publish(
+        self,
+        frames: list[bytes],
+        last: int,
+        total: int,
+        link: bytes,
+        *,
+        notable: bool,
+        ended: bool,
+    ) -> None:
+        """These events are committed; `notable`: they are more than pieces of a text."""
+        self.committed_total, self.committed_link = total, link
         if ended:
             self.ended, self.end = True, frames[-1]
+        self._unlinked += len(frames)
+        if frames and (notable or self._unlinked >= LINKED_EVENTS):
+            frames = [*frames, chain(last, link)]
+            self._unlinked = 0
         self.add(Batch(b"".join(frames), last), ended=ended)

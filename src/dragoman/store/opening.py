@@ -1,4 +1,4 @@
-"""From a data folder to an open database: finish what was begun, check, repair, migrate."""
+"""From a data folder to an open database: finish what was begun, check, repair, migrate, tell."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dragoman.errors import StartRefused
 from dragoman.store.checkpoint import move
 from dragoman.store.disk import LEAST_FREE_BYTES, ensure_room, is_full, tidy
 from dragoman.store.repair import ensure_sound
+from dragoman.store.restored import announce
 from dragoman.store.room import LEAST_BYTES, RESERVE
 from dragoman.store.schema import connect, migrate
 from dragoman.store.swap import finish
@@ -67,5 +68,6 @@ def _connect(path: Path, synchronous: str) -> sqlite3.Connection:
         except OSError:
             move(db, "TRUNCATE")  # what a killed daemon left in the log may be what is missing
             ensure_room(path.parent, LEAST_BYTES)
+        announce(db)
         undo.pop_all()
     return db

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -14,8 +16,12 @@ import msgspec
 
 from dragoman.schema.events import Body, decode_body
 from dragoman.store.base import Batch, Page
+from dragoman.store.chain import ORIGIN, next_link
 from dragoman.store.raws import whole, whole_size
+from dragoman.store.rows import link_at
 from dragoman.store.schema import connect_reader
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 MAX_PAGE_BYTES = 8 << 20
@@ -33,8 +39,9 @@ LINE_WITH_RAW = (
     f"substr(line, 1, length(line) - 5) || "
     f"coalesce({whole('e')}, (SELECT {whole('o')} {_OTHER}), 'null') || '}}'"
 )
+_LINK = "(SELECT chain FROM events WHERE session = ?1 AND sequence = ?3)"
 _JOIN = """
-    SELECT CAST(group_concat({what}, {between}) AS BLOB) FROM (
+    SELECT CAST(group_concat({what}, {between}) || {end} AS BLOB) FROM (
         SELECT {columns} FROM events WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3
         ORDER BY sequence
     ) e
@@ -43,7 +50,7 @@ _JOIN = """
 _WITHIN = """
     SELECT CASE WHEN (SELECT total FROM events WHERE session = ?1 AND sequence = ?3)
         - coalesce((SELECT total FROM events WHERE session = ?1 AND sequence = ?2), 0) <= ?4
-    THEN ({join}) END
+    THEN ({join}) END, {link}
 """
 _END = """
     SELECT max(sequence) FROM events
@@ -60,19 +67,18 @@ _END_WITH_RAW = f"""
     ) WHERE size <= ?4
 """
 _FRAME = "'id: ' || sequence || x'0a' || 'data: ' || {line} || x'0a0a'"
+_CHAIN = f"': chain ' || ?3 || ' ' || lower(hex({_LINK})) || x'0a0a'"
 
 
 class _Form:
     """How events are put together: the statements for it, with native messages and without."""
 
-    def __init__(self, what: str, between: str) -> None:
-        self._plain = _JOIN.format(
-            what=what.format(line=_LINE), between=between, columns="sequence, line"
-        )
-        self._with_raw = _JOIN.format(
-            what=what.format(line=LINE_WITH_RAW), between=between, columns="*"
-        )
-        self._within = _WITHIN.format(join=self._plain)
+    def __init__(self, what: str, between: str, end: str = "''") -> None:
+        join = partial(_JOIN.format, between=between, end=end)
+        plain = join(what=what.format(line=_LINE), columns="sequence, line")
+        with_raw = join(what=what.format(line=LINE_WITH_RAW), columns="*")
+        self._plain, self._with_raw = (f"SELECT ({each}), {_LINK}" for each in (plain, with_raw))
+        self._within = _WITHIN.format(join=plain, link=_LINK)
 
     def read(
         self,
@@ -82,23 +88,27 @@ class _Form:
         wanted: int,
         max_bytes: int,
         raw: bool,
-    ) -> tuple[bytes, int]:
-        """Events up to the wanted one, as many as there is room for, at least the next."""
+    ) -> tuple[bytes, int, bytes | None]:
+        """Events up to the wanted one, as many as there is room for, at least the next.
+
+        With the last one's sequence and link.
+        """
         if wanted <= after:
-            return b"", after
+            return b"", after, link_at(db, session, after)
         values = (session, after, wanted, max_bytes)
         if not raw:
-            (joined,) = db.execute(self._within, values).fetchone()
+            joined, link = db.execute(self._within, values).fetchone()
             if joined is not None:
-                return joined, wanted
+                return joined, wanted, link
         (end,) = db.execute(_END_WITH_RAW if raw else _END, values).fetchone()
         end = after + 1 if end is None else end
         join = self._with_raw if raw else self._plain
-        return db.execute(join, (session, after, end)).fetchone()[0], end
+        joined, link = db.execute(join, (session, after, end)).fetchone()
+        return joined, end, link
 
 
 _PAGE = _Form("{line}", "','")
-_STREAM = _Form(_FRAME, "''")
+_STREAM = _Form(_FRAME, "''", _CHAIN)
 
 
 class Readers:
@@ -160,8 +170,9 @@ def page(
     max_bytes: int = MAX_PAGE_BYTES,
 ) -> Page:
     """Events after a sequence, joined by commas; as many as the limits allow, at least one."""
-    events, end = _PAGE.read(db, session, after, min(after + limit, committed), max_bytes, raw)
-    return Page(events, end, end < committed)
+    wanted = min(after + limit, committed)
+    events, end, link = _PAGE.read(db, session, after, wanted, max_bytes, raw)
+    return Page(events, end, end < committed, link)
 
 
 def _border(after: int) -> int:
@@ -175,9 +186,10 @@ def is_full(after: int, committed: int) -> bool:
 
 
 def batch(db: sqlite3.Connection, session: int, after: int, committed: int, raw: bool) -> Batch:
-    """The next events after a sequence, as SSE frames."""
+    """The next events after a sequence, as SSE frames, and the last one's link."""
     wanted = min(_border(after), committed)
-    return Batch(*_STREAM.read(db, session, after, wanted, MAX_BATCH_BYTES, raw))
+    frames, end, _ = _STREAM.read(db, session, after, wanted, MAX_BATCH_BYTES, raw)
+    return Batch(frames, end)
 
 
 class _TypeAndData(msgspec.Struct):
@@ -198,12 +210,25 @@ def bodies(db: sqlite3.Connection, session: int, after: int) -> list[Body]:
     return [decode_body(each.type, bytes(each.data)) for each in found]
 
 
-def locate(db: sqlite3.Connection, session_id: str) -> tuple[int, int, bool, int, str] | None:
-    """A session's number, events, whether it has ended, the size of its lines, and its agent."""
+Located = tuple[int, int, bool, int, str, bytes]
+"""A session's number, events, whether it has ended, size of its lines, agent, and last link."""
+
+
+def locate(db: sqlite3.Connection, session_id: str) -> Located | None:
+    """Where a session's log ends; its last link is checked, and what is wrong is logged."""
     found = db.execute(
-        "SELECT n, event_count, status = 'ended', coalesce((SELECT total FROM events e "
-        "WHERE e.session = n AND e.sequence = event_count), 0), agent FROM sessions "
+        "SELECT n, event_count, status = 'ended', total, agent, chain, line "
+        "FROM sessions LEFT JOIN events ON session = n AND sequence = event_count "
         "WHERE session_id = ? AND NOT deleted",
         (session_id,),
     ).fetchone()
-    return None if found is None else (found[0], found[1], bool(found[2]), *found[3:])
+    if found is None:
+        return None
+    number, last, ended, total, agent, chain, line = found
+    previous = link_at(db, number, last - 1) if last else None
+    if last and (previous is None or line is None or next_link(previous, line) != chain):
+        log.error(
+            "the hash chain of session %s is broken at its last event, %d: the database may be "
+            "damaged; see `dragoman doctor`", session_id, last,
+        )  # fmt: skip
+    return number, last, bool(ended), total or 0, agent, chain or ORIGIN

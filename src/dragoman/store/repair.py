@@ -17,11 +17,12 @@ from dragoman.errors import StartRefused
 from dragoman.schema.events import decode
 from dragoman.schema.http import CreateSession
 from dragoman.store import wal
+from dragoman.store.chain import ORIGIN, next_link
 from dragoman.store.chronicle import MAX_POSITION
 from dragoman.store.disk import is_full, workshop
 from dragoman.store.rebuild import Rebuilt, is_readable
 from dragoman.store.rows import StoredMessage, checksum
-from dragoman.store.schema import MIGRATIONS, connect, migrate
+from dragoman.store.schema import CHAINED, MIGRATIONS, connect, migrate
 from dragoman.store.swap import LOG, begin, finish, free_name
 from dragoman.store.wal import Break, is_orphaned
 
@@ -121,7 +122,7 @@ def damage(path: Path, *, thorough: bool) -> str | None:
                 if verdict != "ok":
                     return str(verdict)
                 if 0 < version <= len(MIGRATIONS):
-                    return _changed_event(db) or _changed_row(db)
+                    return _changed_event(db, version) or _changed_row(db)
         finally:
             db.close()
     except UnicodeDecodeError as error:
@@ -145,12 +146,22 @@ def _open(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _changed_event(db: sqlite3.Connection) -> str | None:
-    for session, sequence, crc, line, raw in db.execute(
-        "SELECT session, sequence, crc, line, raw FROM events"
+def _changed_event(db: sqlite3.Connection, version: int) -> str | None:
+    chain = "chain" if version >= CHAINED else "NULL"
+    current, previous = 0, ORIGIN
+    for session, sequence, crc, line, raw, link, deleted in db.execute(
+        f"SELECT session, sequence, crc, line, raw, {chain}, deleted FROM events "
+        "LEFT JOIN sessions ON n = session ORDER BY session, sequence"
     ):
         if not _is_intact(line, raw, crc):
             return f"event {sequence} of session {session} was changed"
+        if deleted or version < CHAINED:
+            continue  # what is being removed has no beginning any more
+        if session != current:
+            current, previous = session, ORIGIN
+        previous = next_link(previous, line)
+        if link != previous:
+            return f"event {sequence} of session {session} does not fit into its hash chain"
     return None
 
 
@@ -216,6 +227,7 @@ def _rescue_events(
     source: sqlite3.Connection, db: sqlite3.Connection, session: int, wanted: object
 ) -> Rebuilt | None:
     rebuilt: Rebuilt | None = None
+    link = ORIGIN
     # The index may be torn where the table is not, and the other way round.
     for table in ("events", "events NOT INDEXED"):
         last = rebuilt.last if rebuilt else 0
@@ -232,7 +244,10 @@ def _rescue_events(
             except msgspec.MsgspecError as error:
                 log.error("session %d goes on with what does not belong to it: %s", session, error)
                 break
-            _keep_event(db, row | {"session": session, "sequence": event.sequence})
+            # The line is whole, so its link can be made anew; whoever read on will be told.
+            link = next_link(link, row["line"])
+            place = {"session": session, "sequence": event.sequence, "chain": link}
+            _keep_event(db, row | place)
     return rebuilt
 
 

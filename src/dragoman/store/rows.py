@@ -41,6 +41,7 @@ from dragoman.store.base import (
     SessionFilter,
     SessionRow,
 )
+from dragoman.store.chain import ORIGIN, next_link
 from dragoman.store.stamp import EventRow
 
 Snapshot = tuple[bytes, str, str | None, bool]
@@ -69,9 +70,9 @@ def snapshot_of(state: SessionState) -> Snapshot:
 
 _SIZES = (256, 32, 4, 1)
 _INSERTS = {
-    size: "INSERT INTO events (id, crc, session, sequence, total, raw_at, line, raw, raw_cut, "
-    "raw_from, raw_size) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
-    + ",(NULL,?,?,?,?,?,?,?,?,?,?)"
+    size: "INSERT INTO events (id, crc, chain, session, sequence, total, raw_at, line, raw, "
+    "raw_cut, raw_from, raw_size) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+    + ",(NULL,?,?,?,?,?,?,?,?,?,?,?)"
     * (size - 1)
     for size in _SIZES
 }
@@ -82,21 +83,35 @@ def checksum(line: bytes, raw: bytes | None) -> int:
     return zlib.crc32(raw or b"", zlib.crc32(line))
 
 
-def insert_events(db: sqlite3.Connection, rows: Sequence[EventRow], first: int) -> None:
+def insert_events(
+    db: sqlite3.Connection, rows: Sequence[EventRow], first: int, previous: bytes
+) -> bytes:
     """Insert events, many in one statement: SQLite works on without the interpreter's lock.
 
     The first stands at the position `first`, beyond all that are there, and each later one at the
-    next: SQLite counts on by itself.
+    next: SQLite counts on by itself. `previous` is the link before them; the last one's is given.
     """
     at = 0
     for size in _SIZES:
         while len(rows) - at >= size:
             flat: list[Any] = [first + at]
             for row in rows[at : at + size]:
-                flat.append(checksum(row[4], row[5]))
+                previous = next_link(previous, row[4])
+                flat += (checksum(row[4], row[5]), previous)
                 flat += row
             db.execute(_INSERTS[size], flat)
             at += size
+    return previous
+
+
+def link_at(db: sqlite3.Connection, session: int, sequence: int) -> bytes | None:
+    """The link of an event, None if there is no such event; of 0, what the first one follows."""
+    if not sequence:
+        return ORIGIN
+    found = db.execute(
+        "SELECT chain FROM events WHERE session = ? AND sequence = ?", (session, sequence)
+    ).fetchone()
+    return None if found is None else found[0]
 
 
 def advance_session(
@@ -165,7 +180,8 @@ def request(db: sqlite3.Connection, session_id: str, request_id: str) -> Request
 
 _COLUMNS = (
     "s.session_id, s.spec, s.directory, s.state, s.event_count, s.created_at, s.updated_at, s.n, "
-    "(SELECT count(*) FROM messages m WHERE m.session = s.n AND m.state = 'queued')"
+    "(SELECT count(*) FROM messages m WHERE m.session = s.n AND m.state = 'queued'), "
+    "(SELECT chain FROM events e WHERE e.session = s.n AND e.sequence = s.event_count)"
 )
 
 
@@ -275,6 +291,7 @@ def _session_row(found: tuple[Any, ...]) -> SessionRow:
         updated_at=found[6],
         position=found[7],
         queued=found[8],
+        link=found[9] or ORIGIN,
     )
 
 

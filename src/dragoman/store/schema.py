@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 from dragoman.errors import StartRefused
+from dragoman.store.chain import ORIGIN, next_link
+
+log = logging.getLogger(__name__)
 
 PAGE_SIZE = 16384
 LOG_BYTES = 64 << 20
@@ -15,7 +20,31 @@ LOG_BYTES = 64 << 20
 AUTOCHECKPOINT_PAGES = 65536
 """Where the writer itself moves the log on: what `checkpoint.py` does not keep up with."""
 
-MIGRATIONS: tuple[str, ...] = (
+Migration = str | Callable[[sqlite3.Connection], None]
+"""Statements, or what they cannot do. Runs inside a transaction."""
+
+
+def _add_chain(db: sqlite3.Connection) -> None:
+    """Give each event its link, as it would have been given when it was written."""
+    db.execute("ALTER TABLE events ADD COLUMN chain BLOB")
+    (count,) = db.execute("SELECT count(*) FROM events").fetchone()
+    if count:
+        log.warning("computing the hash chain of %d events, once", count)
+    session, previous = 0, ORIGIN
+    # One event after another, however large they are. Neither the order nor the rows that are
+    # still to come change by what is written.
+    for number, event, line in db.execute(
+        "SELECT session, id, line FROM events ORDER BY session, sequence"
+    ):
+        if number != session:
+            session, previous = number, ORIGIN
+        previous = next_link(previous, line)
+        db.execute("UPDATE events SET chain = ? WHERE id = ?", (previous, event))
+
+
+CHAINED = 3
+"""Since this version each event has its link in the hash chain."""
+MIGRATIONS: tuple[Migration, ...] = (
     """
     CREATE TABLE sessions (
         n INTEGER PRIMARY KEY,
@@ -77,6 +106,7 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX processes_mark ON processes (mark);
     """,
+    _add_chain,
 )
 
 
@@ -107,7 +137,9 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     return db
 
 
-def migrate(db: sqlite3.Connection, path: Path, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+def migrate(
+    db: sqlite3.Connection, path: Path, migrations: tuple[Migration, ...] = MIGRATIONS
+) -> None:
     """Bring the tables up to date, all or nothing; a newer database is refused, never touched."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > len(migrations):
@@ -119,10 +151,23 @@ def migrate(db: sqlite3.Connection, path: Path, migrations: tuple[str, ...] = MI
         return
     if version:
         backup(db, path.with_name(f"{path.name}.before-{version + 1}"))
-    statements = "".join(migrations[version:])
-    db.executescript(
-        f"BEGIN IMMEDIATE; {statements} PRAGMA user_version = {len(migrations)}; COMMIT;"
-    )
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for migration in migrations[version:]:
+            _run(db, migration)
+        db.execute(f"PRAGMA user_version = {len(migrations)}")
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _run(db: sqlite3.Connection, migration: Migration) -> None:
+    if callable(migration):
+        return migration(db)
+    for statement in migration.split(";"):  # a script would commit what was done so far
+        db.execute(statement)
+    return None
 
 
 def foreign_objects(db: sqlite3.Connection) -> list[str]:
@@ -132,7 +177,8 @@ def foreign_objects(db: sqlite3.Connection) -> list[str]:
     """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
-        ours.executescript("".join(MIGRATIONS[:version]))
+        for migration in MIGRATIONS[:version]:
+            _run(ours, migration)
         made = _objects(ours)
     return sorted({name for _, name, _, _ in _objects(db) ^ made})
 

@@ -55,7 +55,8 @@ def purge(db: sqlite3.Connection, step: Step = STEP) -> bool:
     if done.rowcount < step.events:
         # The newest event of all keeps its place, empty: positions never go back.
         db.execute(
-            "UPDATE events SET line = x'', crc = 0, raw = NULL, raw_cut = NULL WHERE session = ?",
+            "UPDATE events SET line = x'', crc = 0, chain = NULL, raw = NULL, raw_cut = NULL "
+            "WHERE session = ?",
             found,
         )
         db.execute("DELETE FROM messages WHERE session = ?", found)

@@ -244,7 +244,8 @@ class SqliteStore:
             ended = any(isinstance(body, SessionEnded) for body in notable)
             frames = [frame(row[1], row[4]) for row in stamped] if feed.readers or ended else []
             if stamped:
-                feed.publish(frames, stamped[-1][1], stamped[-1][2], ended)
+                _, last, total, *_ = stamped[-1]
+                feed.publish(frames, last, total, entry.link, notable=bool(notable), ended=ended)
                 self.chronicle.publish(entry)
             if feed.readers or self.chronicle.readers:
                 self.tally.fanout.observe(time.monotonic() - self._writer.committed_at)
@@ -285,6 +286,14 @@ class SqliteStore:
         feed = await self._feed(session_id)
         return feed.committed, feed.ended
 
+    async def link(self, session_id: str, sequence: int) -> bytes | None:
+        """The link of an event in the hash chain, None beyond the end; 0 is before the first."""
+        feed = await self._feed(session_id)
+        if sequence >= feed.committed:
+            return feed.committed_link if sequence == feed.committed else None
+        look = partial(rows.link_at, session=feed.session, sequence=sequence)
+        return await self._readers.run(look)
+
     async def hold(self, session_id: str) -> Feed:
         """A session to follow, also if it is deleted before that begins."""
         return await self._feed(session_id)
@@ -311,7 +320,7 @@ class SqliteStore:
                 else:
                     after = await feed.wait(after, None if raw else sink).woken()
                     if after >= feed.committed:
-                        yield Batch(b"", after)
+                        yield Batch(feed.mark, after)
         finally:
             feed.readers -= 1
 

@@ -17,6 +17,11 @@ def mark(position: int) -> bytes:
     return b"id: %d\n\n" % position
 
 
+def chain(sequence: int, link: bytes) -> bytes:
+    """Tell the link of an event in its log's hash chain, as a comment."""
+    return b": chain %d %b\n\n" % (sequence, link.hex().encode())
+
+
 class Events:
     """Parses an event stream, in any chunks, as the HTML standard says."""
 

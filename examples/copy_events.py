@@ -3,7 +3,8 @@
     python examples/copy_events.py SESSION DATABASE
 
 It goes on until the session ends. Stop it, kill it, or kill the daemon, and start it again: it
-continues after the last event that it has stored.
+continues after the last event that it has stored. Should the daemon's log be another one by then,
+because an older copy of it was put back, it says so and stops.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ TABLES = """
     );
     CREATE TABLE IF NOT EXISTS cursors (
         session TEXT PRIMARY KEY,
-        sequence INTEGER NOT NULL
+        sequence INTEGER NOT NULL,
+        chain TEXT
     );
 """
 
@@ -31,11 +33,12 @@ TABLES = """
 def copy(session: str, db: sqlite3.Connection) -> None:
     """Copy from the cursor to the end of the session."""
     db.executescript(TABLES)
-    found = db.execute("SELECT sequence FROM cursors WHERE session = ?", (session,)).fetchone()
-    after = found[0] if found else 0
+    known = "SELECT sequence, chain FROM cursors WHERE session = ?"
+    after, chain = db.execute(known, (session,)).fetchone() or (0, None)
+    links: dict[int, str] = {}
     with Client() as client:
         # `follow` takes a cut connection up again by itself, after the last event it gave us.
-        for event in client.follow(session, after):
+        for event in client.follow(session, after, after_chain=chain, on_link=links.__setitem__):
             # The event and the cursor in one transaction: that is what makes it exactly once.
             with db:
                 db.execute(
@@ -43,7 +46,8 @@ def copy(session: str, db: sqlite3.Connection) -> None:
                     (session, event.sequence, event.type, encode_event(event).decode()),
                 )
                 db.execute(
-                    "INSERT OR REPLACE INTO cursors VALUES (?, ?)", (session, event.sequence)
+                    "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?)",
+                    (session, event.sequence, links.pop(event.sequence, None)),
                 )
 
 

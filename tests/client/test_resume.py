@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import msgspec
 import pytest
 
 from dragoman.client import BadAnswer, Client, Unmodelled, Unreachable, encode_event
-from dragoman.errors import InvalidRequest, SessionEnded
-from dragoman.schema.events import QueueUpdated
+from dragoman.client.resume import ORIGIN
+from dragoman.errors import HistoryDiverged, InvalidRequest, SessionEnded
+from dragoman.schema.events import Event, QueueUpdated
 from tests.client.canned import (
     Answer,
     Canned,
@@ -161,6 +163,84 @@ def test_a_message_to_an_ended_session_is_refused(daemon: Canned, client: Client
     daemon.problem("POST", TURN, 410, "Session Ended", detail="over")
     with pytest.raises(SessionEnded):
         list(client.stream_turn("s1", "hi"))
+
+
+def chained(*events: Event, previous: str = ORIGIN) -> list[str]:
+    """The links of events, as the daemon computes them."""
+    links, link = [], bytes.fromhex(previous)
+    for each in events:
+        link = hashlib.blake2b(link + encode_event(each), digest_size=16).digest()
+        links.append(link.hex())
+    return links
+
+
+def comment(sequence: int, link: str) -> bytes:
+    """How a stream tells a link."""
+    return f": chain {sequence} {link}\n\n".encode()
+
+
+def test_a_reader_resumes_with_the_link_of_what_it_has_read(daemon: Canned, client: Client) -> None:
+    said = [delta(1, "a"), delta(2, "b")]
+    daemon.on(
+        "GET", SSE, stream(*map(frame, said), then="cut"), stream(frame(ended(3)), then="hold")
+    )
+    links: dict[int, str] = {}
+    assert len(list(client.follow("s1", on_link=links.__setitem__))) == 3
+    assert daemon.seen[0].query["afterChain"] == ORIGIN
+    assert daemon.seen[1].query == {"offset": "2", "afterChain": chained(*said)[-1]}
+    assert links == dict(enumerate(chained(*said, ended(3)), 1))
+
+
+@pytest.mark.parametrize("raw", [b"1", b' {"raw":null} ', b'"\\"raw\\":null}"', b"null"])
+def test_a_link_leaves_the_native_message_out(daemon: Canned, client: Client, raw: bytes) -> None:
+    said = delta(5, "a")
+    with_raw = frame(said).replace(b'"raw":null}', b'"raw":%b}' % raw)
+    daemon.on("GET", SSE, stream(with_raw, then="cut"), stream(frame(ended(6))))
+    before = "ab" * 16
+    seen = list(client.follow("s1", 4, after_chain=before, include_raw=True))
+    assert [each.sequence for each in seen] == [5, 6]
+    assert daemon.seen[1].query["afterChain"] == chained(said, previous=before)[0]
+
+
+def test_a_reader_that_was_given_no_link_learns_it_from_the_stream(
+    daemon: Canned, client: Client
+) -> None:
+    told, said = "cd" * 16, delta(8, "a")
+    daemon.on("GET", SSE, stream(comment(7, told), frame(said), then="cut"), stream(then="cut"))
+    following = client.follow("s1", 7)
+    assert next(following).sequence == 8
+    with pytest.raises(Unreachable):
+        next(following)
+    assert "afterChain" not in daemon.seen[0].query
+    assert daemon.seen[1].query["afterChain"] == chained(said, previous=told)[0]
+
+
+def test_a_turn_that_is_cut_is_resumed_with_the_link_that_was_told_in_it(
+    daemon: Canned, client: Client
+) -> None:
+    said = turn("Hel", "lo", first=5)
+    first = (*map(frame, said[:2]), comment(6, "ef" * 16), frame(said[2]))
+    daemon.on("POST", TURN, stream(*first, then="cut"))
+    daemon.on("GET", SSE, stream(*map(frame, said[3:])))
+    assert list(client.stream_turn("s1", "hi")) == said
+    assert daemon.seen[1].query["offset"] == "7"
+    assert daemon.seen[1].query["afterChain"] == chained(said[2], previous="ef" * 16)[0]
+
+
+def test_another_history_is_raised_and_not_asked_for_again(daemon: Canned, client: Client) -> None:
+    problem = {"type": "urn:dragoman:error:history_diverged", "title": "History Diverged",
+               "status": 409, "detail": "read it again", "details": {"resumeFrom": 0}}  # fmt: skip
+    daemon.on("GET", SSE, stream(frame(delta(1, "a")), then="cut"), Answer(409, problem))
+    with pytest.raises(HistoryDiverged, match="read it again") as raised:
+        list(client.follow("s1"))
+    assert raised.value.details == {"resumeFrom": 0}
+    assert len(daemon.seen) == 2
+
+
+def test_events_that_were_changed_on_their_way_are_noticed(daemon: Canned, client: Client) -> None:
+    daemon.on("GET", SSE, stream(frame(delta(1, "a")), comment(1, "ab" * 16), then="hold"))
+    with pytest.raises(BadAnswer, match="changes events"):
+        list(client.follow("s1"))
 
 
 def test_raw_is_asked_for_and_kept(daemon: Canned, client: Client) -> None:

@@ -15,6 +15,7 @@ from msgspec import Raw, Struct
 
 from dragoman.client.events import decode_event
 from dragoman.client.failures import BadAnswer, failure
+from dragoman.client.resume import Position
 from dragoman.errors import InvalidRequest
 from dragoman.schema.access import CreatedToken, CreateToken, Ticket, TokenList
 from dragoman.schema.commands import Attachment
@@ -97,11 +98,14 @@ class Page(Struct, frozen=True, kw_only=True):
 
     events: tuple[Event, ...]
     has_more: bool
+    chain: str | None = None
+    """The link of the last event in the hash chain of the log; see `Client.events`."""
 
 
 class _RawPage(Http, frozen=True, kw_only=True):
     events: tuple[Raw, ...]
     has_more: bool
+    chain: str | None = None
 
 
 class _AnyCreated(Http, frozen=True, kw_only=True):
@@ -246,14 +250,15 @@ def events(session: str, query: EventQuery) -> Call[Page]:
     def read(answer: Answer) -> Page:
         page = msgspec.json.decode(answer.content, type=_RawPage)
         found = tuple(decode_event(bytes(event)) for event in page.events)
-        return Page(events=found, has_more=page.has_more)
+        return Page(events=found, has_more=page.has_more, chain=page.chain)
 
     return Call("GET", _session(session, "events"), read, params=_params(query))
 
 
-def follow(session: str, after: int, include_raw: bool) -> Call[None]:
-    """Open the stream of events after this sequence."""
-    params = _params(StreamQuery(offset=after, include_raw=include_raw))
+def follow(session: str, position: Position, include_raw: bool) -> Call[None]:
+    """Open the stream of events after a position."""
+    after = position.sequence
+    params = _params(StreamQuery(offset=after, include_raw=include_raw, after_chain=position.chain))
     # The header is what a reconnecting reader of an ended session is told 204 by.
     headers = {"Last-Event-ID": str(after)} if after else {}
     return Call("GET", _session(session, "events", "sse"), _nothing, params=params, headers=headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from dragoman.client.failures import BadAnswer
 from dragoman.schema.events import BODIES, Body, Event, Source, decode, encode
@@ -22,6 +22,10 @@ class _Typed(Struct):
     type: str
 
 
+class _Rawed(Struct):
+    raw: Raw = Raw(b"null")
+
+
 class _Envelope(Struct, kw_only=True):
     event_id: str
     sequence: int
@@ -36,6 +40,7 @@ class _Envelope(Struct, kw_only=True):
 
 
 _typed = msgspec.json.Decoder(_Typed)
+_rawed = msgspec.json.Decoder(_Rawed)
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
@@ -48,6 +53,15 @@ def decode_event(line: bytes | str) -> Event:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadAnswer(f"the daemon sent an event that cannot be understood: {error}") from None
     return Event(**{**fields, "data": Unmodelled(data=fields["data"])})
+
+
+def without_raw(line: bytes) -> bytes:
+    """An event's line as it is without its native message, which stands last in it."""
+    if line.endswith(b'"raw":null}'):
+        return line
+    raw = bytes(_rawed.decode(line).raw)
+    # The message is kept as it was written, with spaces around it too.
+    return line[:-1].rstrip(b" \t").removesuffix(raw).rstrip(b" \t") + b"null}"
 
 
 def encode_event(event: Event) -> bytes:

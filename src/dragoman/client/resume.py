@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 
 from msgspec import Struct
 
-from dragoman.client.events import decode_event
-from dragoman.client.failures import Unreachable
+from dragoman.client.events import decode_event, without_raw
+from dragoman.client.failures import BadAnswer, Unreachable
 from dragoman.errors import DragomanError
 from dragoman.schema.events import Event
+
+ORIGIN = "00" * 16
+"""The link before the first event."""
 
 
 class Retry(Struct, frozen=True, kw_only=True):
@@ -22,10 +26,20 @@ class Retry(Struct, frozen=True, kw_only=True):
 
 
 class Position:
-    """A reader's place in the log, kept across its connections."""
+    """A reader's place in the log, kept across its connections.
 
-    def __init__(self, url: str, retry: Retry, after: int = 0) -> None:
+    With the place goes the link of the event there, a hash over the log up to it: the daemon can
+    tell by it whether its log is still the one that was read.
+    """
+
+    def __init__(
+        self, url: str, retry: Retry, after: int = 0, after_chain: str | None = None
+    ) -> None:
         self.sequence = after
+        self.chain = after_chain
+        """The link; None: nobody has told it yet."""
+        self.on_link: Callable[[int, str], None] | None = None
+        """Hears the sequence and the link of each event, before the event is given."""
         self.connected = False
         """A daemon has answered at least once."""
         self.finished = False
@@ -45,15 +59,33 @@ class Position:
         if self.accepted is not None:
             self.accepted(message_id)
 
-    def take(self, frame: str, last: frozenset[str]) -> Event | None:
-        """The event of a frame, unless it was seen; a type in `last` finishes the reading."""
-        event = decode_event(frame)
+    def take(self, line: bytes, last: frozenset[str]) -> Event | None:
+        """The event of a line, unless it was seen; a type in `last` finishes the reading."""
+        event = decode_event(line)
         if event.sequence <= self.sequence:
             return None
-        self.sequence = event.sequence
+        is_next, self.sequence = event.sequence == self.sequence + 1, event.sequence
+        self._link(_next_link(self.chain, line) if self.chain and is_next else None)
         self._cuts = 0
         self.finished = event.type in last
         return event
+
+    def take_link(self, sequence: int, link: str) -> None:
+        """The daemon tells the link of an event. Raise BadAnswer where it is not what was read."""
+        if sequence != self.sequence:
+            return
+        if self.chain is None:
+            self._link(link)
+        elif self.chain != link:
+            raise BadAnswer(
+                f"event {sequence} came with the link {link}, but what was read up to it has "
+                f"{self.chain}; something between here and the daemon changes events"
+            )
+
+    def _link(self, link: str | None) -> None:
+        self.chain = link
+        if link is not None and self.on_link is not None:
+            self.on_link(self.sequence, link)
 
     def reach(self, cursor: int) -> None:
         """The stream of all sessions is so far; here a position is a cursor."""
@@ -70,3 +102,8 @@ class Position:
         pause = self._retry.first_s * 2.0**self._cuts
         self._cuts += 1
         return min(pause, self._retry.longest_s)
+
+
+def _next_link(previous: str, line: bytes) -> str:
+    """The link of an event: BLAKE2b-128 over the one before it and the line without raw."""
+    return blake2b(bytes.fromhex(previous) + without_raw(line), digest_size=16).hexdigest()

@@ -20,7 +20,8 @@ from dragoman.client.events import decode_event
 from dragoman.client.failures import BadAnswer, Unreachable, failure
 from dragoman.client.files import Files
 from dragoman.client.locate import is_loopback, locate
-from dragoman.client.resume import Position, Retry
+from dragoman.client.resume import ORIGIN, Position, Retry
+from dragoman.client.sse import Block, Blocks
 from dragoman.errors import TooManyRequests, Unavailable
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, Ticket, TokenList
 from dragoman.schema.commands import Attachment, PermissionReply
@@ -52,6 +53,7 @@ from dragoman.schema.status import DaemonStatus
 
 Result = TypeVar("Result")
 
+EVENT_STREAM = "text/event-stream"
 SESSION_END = frozenset({"session.ended"})
 TURN_END = frozenset({"turn.ended", "session.ended"})
 
@@ -238,7 +240,7 @@ class Client:
         position.accepted = accepted
         while not position.finished:
             if position.sequence:
-                call = calls.follow(session, position.sequence, include_raw)
+                call = calls.follow(session, position, include_raw)
             elif position.message_id and (gone := self._taken_back(session, position.message_id)):
                 yield gone
                 return
@@ -259,17 +261,45 @@ class Client:
         return None
 
     def events(
-        self, session: str, *, offset: int = 0, limit: int = 1000, include_raw: bool = False
+        self,
+        session: str,
+        *,
+        offset: int = 0,
+        limit: int = 1000,
+        include_raw: bool = False,
+        after_chain: str | None = None,
     ) -> Page:
-        """Read the events with `sequence > offset`, at most `limit`."""
-        query = EventQuery(offset=offset, limit=limit, include_raw=include_raw)
+        """Read the events with `sequence > offset`, at most `limit`.
+
+        With the `chain` of the page before this one as `after_chain`, HistoryDiverged is raised
+        where the log is not the one in which that was read.
+        """
+        query = EventQuery(
+            offset=offset, limit=limit, include_raw=include_raw, after_chain=after_chain
+        )
         return self._do(calls.events(session, query))
 
-    def follow(self, session: str, after: int = 0, *, include_raw: bool = False) -> Iterator[Event]:
-        """Every event after this sequence, once, until `session.ended`; a cut is resumed."""
-        position = Position(self.url, self._retry, after)
+    def follow(
+        self,
+        session: str,
+        after: int = 0,
+        *,
+        include_raw: bool = False,
+        after_chain: str | None = None,
+        on_link: Callable[[int, str], None] | None = None,
+    ) -> Iterator[Event]:
+        """Every event after this sequence, once, until `session.ended`; a cut is resumed.
+
+        Raise HistoryDiverged where the log is not the one that was read so far: an older copy of
+        it was put back. `on_link` hears each event's sequence and link, before the event is given:
+        with both, as `after` and `after_chain`, a later call goes on there, and notices it too.
+        """
+        position = Position(
+            self.url, self._retry, after, after_chain or (None if after else ORIGIN)
+        )
+        position.on_link = on_link
         while not position.finished:
-            call = calls.follow(session, position.sequence, include_raw)
+            call = calls.follow(session, position, include_raw)
             yield from self._read(call, position, SESSION_END)
 
     def follow_all(
@@ -296,10 +326,10 @@ class Client:
         while True:
             cut: Exception | None = None
             try:
-                for frame in self._blocks(calls.follow_all(query), position):
-                    position.reach(int(frame.id or 0))
-                    if frame.data:
-                        yield position.sequence, decode_event(frame.data)
+                for block in self._blocks(calls.follow_all(query), position):
+                    position.reach(int(block.id or 0))
+                    if block.data:
+                        yield position.sequence, decode_event(block.data)
             except (httpx2.TransportError, Unavailable, TooManyRequests) as error:
                 cut = error
             if position.sequence:
@@ -363,8 +393,10 @@ class Client:
         """Read one connection until it is cut, or the reading is finished."""
         cut: Exception | None = None
         try:
-            for frame in self._frames(call, position):
-                if event := position.take(frame, last):
+            for block in self._blocks(call, position):
+                if block.chain is not None:
+                    position.take_link(*block.chain)
+                if block.data and (event := position.take(block.data, last)):
                     yield event
                 if position.finished:
                     return
@@ -373,12 +405,9 @@ class Client:
         if not position.finished:
             time.sleep(position.cut(cut))
 
-    def _frames(self, call: Call[None], position: Position) -> Iterator[str]:
-        return (block.data for block in self._blocks(call, position) if block.data)
-
-    def _blocks(self, call: Call[None], position: Position) -> Iterator[httpx2.ServerSentEvent]:
+    def _blocks(self, call: Call[None], position: Position) -> Iterator[Block]:
         request = self._request(call, timeout=self._stream_timeout)
-        request.headers["Accept"] = "text/event-stream"
+        request.headers["Accept"] = EVENT_STREAM
         response = self._http.send(request, stream=True)
         try:
             if response.status_code == 204:
@@ -388,9 +417,11 @@ class Client:
                 raise failure(response.status_code, response.read())
             position.connected = True
             position.hear(response.headers.get(calls.MESSAGE_ID))
-            source = httpx2.EventSource(response, max_event_size=None)
-            yield from source
-        except httpx2.SSEError as error:
-            raise BadAnswer(f"{call.path} is no event stream: {error}") from None
+            kind = response.headers.get("content-type", "")
+            if kind.partition(";")[0].strip().lower() != EVENT_STREAM:
+                raise BadAnswer(f"{call.path} is no event stream, but {kind or 'of no type'!r}")
+            blocks = Blocks()
+            for chunk in response.iter_bytes():
+                yield from blocks.feed(chunk)
         finally:
             response.close()

@@ -1,6 +1,7 @@
 import { Files } from "./files.js";
 import { type FollowOptions, follow } from "./follow.js";
 import { type ClientOptions, Http } from "./http.js";
+import { Position } from "./position.js";
 import { type Frame, frames } from "./sse.js";
 import type * as api from "./types.js";
 
@@ -12,11 +13,21 @@ export interface EventsOptions {
   limit?: number;
   /** With each event, the agent's own message that caused it. */
   includeRaw?: boolean;
+  /**
+   * The `chain` of a page or a session that ended with the event at `offset`: where the log is not
+   * the one in which that was read, `HistoryDiverged` is thrown.
+   */
+  afterChain?: string;
   signal?: AbortSignal;
 }
 
 /** Where a stream of a session begins, and how it is followed. */
-export type StreamOptions = Pick<EventsOptions, "offset" | "includeRaw"> & FollowOptions;
+export interface StreamOptions
+  extends Pick<EventsOptions, "offset" | "afterChain" | "includeRaw">,
+    FollowOptions {
+  /** In place of `offset` and `afterChain`: where a stream was; it moves on with this one. */
+  position?: Position;
+}
 
 /** How a message is sent. */
 export interface SendOptions {
@@ -61,7 +72,7 @@ export interface FeedEvent {
 }
 
 /** A page of events. It is the list itself, and says whether there are more. */
-export type Events = api.Event[] & { events: api.Event[]; hasMore: boolean };
+export type Events = api.Event[] & { events: api.Event[]; hasMore: boolean; chain?: string };
 
 /** Talks to one daemon. What it refuses is thrown as a `DragomanError`. */
 export class DragomanClient {
@@ -243,13 +254,17 @@ export class DragomanClient {
         offset: options.offset,
         limit: options.limit,
         include_raw: options.includeRaw,
+        after_chain: options.afterChain,
       },
       signal: options.signal,
     });
-    return Object.assign([...page.events], page);
+    return Object.assign([...page.events], page, { chain: page.chain ?? undefined });
   }
 
-  /** Follow a session to its end: what is stored, then what comes, through cuts and restarts. */
+  /**
+   * Follow a session to its end: what is stored, then what comes, through cuts and restarts. Throws
+   * `HistoryDiverged` where an older copy of the log was put back meanwhile.
+   */
   async *streamEvents(sessionId: string, options: StreamOptions = {}): AsyncGenerator<api.Event> {
     for await (const line of this.streamLines(sessionId, options)) {
       yield JSON.parse(line) as api.Event;
@@ -258,11 +273,12 @@ export class DragomanClient {
 
   /** The same, each event as the daemon wrote it: parsing would round numbers above 2⁵³. */
   async *streamLines(sessionId: string, options: StreamOptions = {}): AsyncGenerator<string> {
+    const position = options.position ?? new Position(options.offset, options.afterChain);
     const stream = follow(
-      (after, signal) => {
-        const offset = after ?? options.offset;
+      (_, signal) => {
+        const { offset, afterChain } = position.start;
         return this.http.send("GET", session(sessionId, "events", "sse"), {
-          query: { offset, include_raw: options.includeRaw },
+          query: { offset, include_raw: options.includeRaw, after_chain: afterChain },
           // Said as a position that was reached, the daemon answers 204 where nothing will follow.
           headers: offset ? { "Last-Event-ID": `${offset}` } : {},
           signal,
@@ -273,7 +289,8 @@ export class DragomanClient {
       options,
     );
     for await (const frame of stream) {
-      if (frame.data !== null) yield frame.data;
+      const line = position.take(frame);
+      if (line !== null) yield line;
     }
   }
 

@@ -1,7 +1,13 @@
-/** One event of a stream. A block that has only an id tells how far the stream is. */
+import type { Link } from "./position.js";
+
+/**
+ * One event of a stream. A block that has only an id tells how far the stream is, one that has only
+ * a link what the log is known by.
+ */
 export interface Frame {
   id: string | null;
   data: string | null;
+  link?: Link;
 }
 
 /** Cut chunks of text into frames. Feed it as they come; a frame may span several. */
@@ -26,14 +32,19 @@ export class Frames {
 function parse(block: string): Frame | null {
   let id: string | null = null;
   let data: string | null = null;
+  let link: Link | undefined;
   for (const line of block.split("\n")) {
     const value = (name: string) => line.slice(name.length + (line[name.length] === " " ? 1 : 0));
     if (line.startsWith("data:")) {
       data = data === null ? value("data:") : `${data}\n${value("data:")}`;
     } else if (line.startsWith("id:")) {
       id = value("id:");
+    } else if (line.startsWith(": chain ")) {
+      const [sequence, chain] = line.slice(": chain ".length).split(" ");
+      if (chain) link = { sequence: Number(sequence), chain };
     }
   }
+  if (link) return { id, data, link };
   return id === null && data === null ? null : { id, data };
 }
 

@@ -11,6 +11,12 @@ const WANTED: Frame[] = [
 const BYTES = new TextEncoder().encode(TEXT);
 
 describe("cutting a stream into frames", () => {
+  test("a comment may tell a link", () => {
+    const chain = "05585d8a671511eaaa260c2cbe363c9a";
+    const found = [...new Frames().feed(`: chain 41 ${chain}\n\n: chain 42\n\n: chained\n\n`)];
+    expect(found).toEqual([{ id: null, data: null, link: { sequence: 41, chain } }]);
+  });
+
   test("at every place, also within a character", async () => {
     for (let cut = 0; cut <= BYTES.length; cut++) {
       expect(await read([BYTES.subarray(0, cut), BYTES.subarray(cut)])).toEqual(WANTED);

@@ -27,6 +27,8 @@ DEADLINE_S = 30
 
 _BLOCK = re.compile(r"```sh\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)```\n)?", re.DOTALL)
 _MASKS = (
+    # When one comes, between which events, is a matter of moments.
+    (re.compile(r"^: chain \d+ [0-9a-f]{32}\n\n?", re.MULTILINE), ""),
     (re.compile(r"ticket=.*"), "ticket=TICKET"),
     (re.compile(r"\b(evt|itm|msg|req|turn)_[0-9a-f]{23,}"), r"\1_ID"),
     (re.compile(r"\bmock-[0-9a-f]{12}"), "mock-ID"),

@@ -76,7 +76,13 @@ BROKEN: list[tuple[str, Break]] = [
     ("item_in_a_turn", lambda s: s.put_item("extra", "turn1.ended", role="user")),
     (
         "parent_seen_before",
-        lambda s: s.change_item("call.started", "call.completed", parent_id="itm_x"),
+        lambda s: s.change_item(
+            "call.started",
+            "call.completed",
+            "result.started",
+            "result.completed",
+            parent_id="itm_x",
+        ),
     ),
     (
         "parent_seen_before",
@@ -97,6 +103,22 @@ BROKEN: list[tuple[str, Break]] = [
         lambda s: s.put_item(
             "extra", "result.completed", Reasoning(text=""), Reasoning(text=""), kind="unknown"
         ),
+    ),
+    (
+        "thought_comes_before_its_answer",
+        lambda s: s.move(
+            "thought.started", "thought.delta1", "thought.completed", after="answer.started"
+        ),
+    ),
+    (
+        "call_has_parent",
+        lambda s: s.change_item(
+            "call.started", "call.completed", "result.started", "result.completed", parent_id=None
+        ),
+    ),
+    (
+        "result_shares_parent",
+        lambda s: s.change_item("result.started", "result.completed", parent_id="itm_prompt"),
     ),
     ("delta_has_open_item", lambda s: s.repeat("answer.delta1", after="answer.completed")),
     ("delta_has_open_item", lambda s: s.repeat("answer.delta1", after="turn1.started")),
@@ -261,7 +283,7 @@ def test_a_status_item_may_come_before_the_prompt(kind: str) -> None:
 
 def test_a_subagent_may_act_and_ask_before_the_prompt() -> None:
     script = good()
-    script.put_item("extra", "turn1.started", subagent_id="sub_1")
+    script.put_item("extra", "turn1.started", kind="unknown", subagent_id="sub_1")
     script.move("child.requested", after="turn1.started")
     assert check(script.events()) == []
 
@@ -275,10 +297,11 @@ def test_a_status_item_from_between_the_turns_may_outlive_one() -> None:
 def test_a_call_id_may_be_used_again_once_it_is_answered() -> None:
     script = good()
     part = ToolCall(name="Bash", arguments="", call_id="call_1")
-    script.put_item("again", "late.prompt.completed", part, part, kind="tool_call")
+    mine: dict[str, Any] = {"parent_id": "itm_late.prompt"}
+    script.put_item("again", "late.prompt.completed", part, part, kind="tool_call", **mine)
     assert broken_rules(check(script.events())) == {"call_has_result"}
     output = ToolResult(call_id="call_1", output="")
-    script.put_item("answered", "again.completed", output, output, kind="tool_result")
+    script.put_item("answered", "again.completed", output, output, kind="tool_result", **mine)
     assert check(script.events()) == []
 
 

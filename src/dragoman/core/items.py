@@ -1,7 +1,8 @@
 """The open items of a session, and the rules that hold for each of them.
 
 Every delta has an open item · deltas add up to the completed text · kind, role, parent and
-native id never change · a tool result has its call, completed, and a call has one result.
+native id never change · a tool call belongs to a message · a tool result has its call, completed,
+and a call has one result.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.core import shape
+from dragoman.core.speech import Speech
 from dragoman.schema.events import Body, ItemCompleted, ItemDelta, ItemStarted, Source
 from dragoman.schema.items import (
     DeltaType,
@@ -100,6 +102,7 @@ class Items:
         self._older_ids: dict[str, str] = {}
         self._call_ids: set[str] = set()
         self._older_call_ids: set[str] = set()
+        self._speech = Speech()
 
     @property
     def empty(self) -> bool:
@@ -123,7 +126,11 @@ class Items:
         item.stream = shape.stream_of(item.kind, item.parts)
         item.parts = shape.fit(item.kind, item.stream, item.key, item.parts)
         call_id = shape.call_id_of(item.parts)
-        if item.kind == "tool_call":
+        who = item.fields.get("subagent_id")
+        if item.kind == "message" and item.stream == "text":
+            self._speech.spoken(item.id, who)
+        elif item.kind == "tool_call":
+            item.parent_id = self._speech.parent_of_call(item.parent_id, who)
             if self._awaits(call_id) or self._open_tool("tool_result", call_id):
                 item.parts = _about_call(item.parts, self._new_id("call"))
             self._call_ids.add(shape.call_id_of(item.parts))
@@ -167,7 +174,7 @@ class Items:
             )  # fmt: skip
             self.finish(call, None, "completed", {}, "daemon")
         waiting = self.calls.pop(call_id)
-        result.parent_id = result.parent_id or waiting.parent_id
+        result.parent_id = waiting.parent_id
         result.loose = result.loose and waiting.loose
 
     def stream(self, item: OpenItem, text: str, source: Source) -> None:
@@ -301,6 +308,8 @@ class Items:
         self._ids.update((key, item.id) for key, item in self.open.items())
         self._call_ids = set(self.calls)
         self._call_ids.update(shape.call_id_of(item.parts) for item in self.open.values())
+        running = {item.fields.get("subagent_id") for item in self.open.values() if item.loose}
+        self._speech.turn_over(running)
 
     # --- From the log, after a restart: the agent's keys are gone, our ids stand in for them ---
 

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from dragoman.schema.events import ItemCompleted, ItemDelta, ItemStarted, SessionEnded, TurnEnded
 from dragoman.schema.items import DeltaType, Item, Reasoning, Text, ToolCall, ToolResult
-from dragoman.testing.ledger import QUIET, Ledger, is_prompt, of_subagent, results_of
+from dragoman.testing.ledger import QUIET, Ledger, is_prompt, of_subagent, results_of, speaker
 from dragoman.testing.rules import rule
 
 
@@ -87,6 +87,16 @@ def reasoning_stands_alone(ledger: Ledger, body: ItemStarted | ItemCompleted) ->
 
 
 @rule(ItemDelta)
+def thought_comes_before_its_answer(ledger: Ledger, body: ItemDelta) -> Iterator[str]:
+    """A message starts with its first words: no thought starts between the two."""
+    opened = ledger.items.get(body.item_id)
+    if opened is None or opened.item.kind != "message" or body.content_type != "text":
+        return
+    if opened.overtaken and not opened.streamed:
+        yield f"a thought stands between the start of {body.item_id} and its first words"
+
+
+@rule(ItemDelta)
 def delta_has_open_item(ledger: Ledger, body: ItemDelta) -> Iterator[str]:
     """A delta belongs to an open item."""
     if body.item_id not in ledger.items:
@@ -157,6 +167,23 @@ def _spoken(item: Item) -> dict[DeltaType, str]:
 
 
 # --- Tools ---
+
+
+@rule(ItemStarted)
+def call_has_parent(ledger: Ledger, body: ItemStarted) -> Iterator[str]:
+    """A tool call has a parent: the message that made it, or the one that its turn answers."""
+    item = body.item
+    if item.kind == "tool_call" and item.parent_id is None and speaker(item) in ledger.speakers:
+        yield f"{item.item_id} has none"
+
+
+@rule(ItemStarted)
+def result_shares_parent(ledger: Ledger, body: ItemStarted) -> Iterator[str]:
+    """A tool result has the parent of its call."""
+    for call_id in results_of(body.item):
+        call = ledger.calls.get(call_id)
+        if call is not None and call.parent_id != body.item.parent_id:
+            yield f"{body.item.item_id} has {body.item.parent_id}, its call {call.parent_id}"
 
 
 @rule(ItemCompleted)

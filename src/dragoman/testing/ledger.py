@@ -22,7 +22,7 @@ from dragoman.schema.events import (
     TurnEnded,
     TurnStarted,
 )
-from dragoman.schema.items import DeltaType, Item, ToolCall, ToolResult
+from dragoman.schema.items import DeltaType, Item, Reasoning, ToolCall, ToolResult
 
 Requested = PermissionRequested | QuestionRequested
 Resolved = PermissionResolved | QuestionResolved
@@ -51,6 +51,8 @@ class OpenItem(Struct, kw_only=True):
     item: Item
     turn: Turn | None
     streamed: dict[DeltaType, list[str]]
+    overtaken: bool = False
+    """A thought of the same speaker has started since."""
 
 
 class OpenRequest(Struct, kw_only=True):
@@ -81,6 +83,8 @@ class Ledger:
         self.answered: set[str] = set()
         self.requests: dict[str, OpenRequest] = {}
         self.request_ids: set[str] = set()
+        self.speakers: set[str | None] = set()
+        """Who has said something: in this turn the agent, None, and any subagent."""
 
     def advance(self, event: Event) -> None:
         """Take the next event, right or wrong."""
@@ -97,6 +101,7 @@ class Ledger:
                 self.turn_ids.add(str(turn_id))
             case TurnEnded():
                 self.turn = None
+                self.speakers.discard(None)
                 self.calls = {name: call for name, call in self.calls.items() if of_subagent(call)}
             case ItemStarted(item=item):
                 self._start(item)
@@ -114,6 +119,11 @@ class Ledger:
 
     def _start(self, item: Item) -> None:
         self.item_ids.add(item.item_id)
+        if is_thought(item):
+            for opened in self.items.values():
+                opened.overtaken |= speaker(opened.item) == speaker(item)
+        elif item.kind == "message":
+            self.speakers.add(speaker(item))
         self.items[item.item_id] = OpenItem(item=item, turn=self.turn, streamed={})
         if item.message_id is not UNSET:
             self.message_ids.setdefault(item.message_id, item.item_id)
@@ -141,6 +151,16 @@ class Ledger:
         self.requests[request_id(body)] = OpenRequest(body=body, turn=self.turn)
         if self.turn is not None and not asked_by_subagent(body):
             self.turn.busy = True
+
+
+def speaker(item: Item) -> str | None:
+    """The subagent that produced it; None: the agent, or a person."""
+    return item.subagent_id if isinstance(item.subagent_id, str) else None
+
+
+def is_thought(item: Item) -> bool:
+    """What the model thinks."""
+    return any(isinstance(part, Reasoning) for part in item.content)
 
 
 def is_prompt(item: Item) -> bool:

@@ -28,6 +28,7 @@ from dragoman.schema.items import (
 )
 
 RETRACTED, CUT = "retracted", "cut_off"
+_USUAL_STOPS = (None, "end_turn", "tool_use", "pause_turn")
 TOOL_USES = (model.ToolUseBlock, model.ServerToolUseBlock, model.McpToolUseBlock)
 
 
@@ -57,8 +58,11 @@ class _Talk(Struct):
     """The message that is being said in one scope: the conversation, or a subagent."""
 
     id: str
+    scope: str | None
     owner: Owner
     streamed: bool
+    started: bool = False
+    """Its item has started, with its first text or tool; thoughts may come before it."""
     open: bool = True
     failed: bool = False
     reason: str | None = None
@@ -112,17 +116,7 @@ class Messages:
         self, message_id: str, scope: str | None, owner: Owner, *, streamed: bool
     ) -> Iterator[Step]:
         yield from self.finish(scope)
-        talk = self._talks[scope] = _Talk(message_id, owner, streamed)
-        yield StartItem(
-            key=talk.key,
-            kind="message",
-            role="assistant",
-            native_id=message_id,
-            parent=scope,
-            content=(Text(text=""),),
-            subagent=owner.subagent,
-            loose=owner.loose,
-        )
+        self._talks[scope] = _Talk(message_id, scope, owner, streamed)
 
     def _stop(self, talk: _Talk, abandoned: native.Abandoned | None) -> Iterator[Step]:
         if abandoned is not None:
@@ -193,13 +187,14 @@ class Messages:
             return
         shape = _shape(talk, index, found)
         if isinstance(found, TOOL_USES):
+            yield from _start(talk)
             self.calls[found.id] = Call(found.name, talk.key, talk.owner, main=scope is None)
         elif shape.kind == "tool_result":
             self.calls.pop(_answered(found), None)
         talk.blocks[index] = _Block(found, shape.key)
         yield msgspec.structs.replace(
             shape,
-            parent=talk.key,
+            parent=talk.key if talk.started else None,
             fields=_server(found),
             subagent=talk.owner.subagent,
             loose=talk.owner.loose,
@@ -246,6 +241,22 @@ class Messages:
         self.calls.clear()
 
 
+def _start(talk: _Talk) -> Iterator[Step]:
+    """Show the message, unless it is shown."""
+    if not talk.started:
+        talk.started = True
+        yield StartItem(
+            key=talk.key,
+            kind="message",
+            role="assistant",
+            native_id=talk.id,
+            parent=talk.scope,
+            content=(Text(text=""),),
+            subagent=talk.owner.subagent,
+            loose=talk.owner.loose,
+        )
+
+
 def _grow(talk: _Talk, index: int, delta: model.AnyDelta) -> Iterator[Step]:
     block = talk.blocks.get(index)
     if block is None:
@@ -261,7 +272,10 @@ def _grow(talk: _Talk, index: int, delta: model.AnyDelta) -> Iterator[Step]:
 
 def _add(talk: _Talk, block: _Block, text: str) -> Iterator[Step]:
     block.chunks.append(text)
+    if not text:
+        return
     if block.key is None:
+        yield from _start(talk)
         yield Delta(talk.key, text)
     elif isinstance(block.block, model.ThinkingBlock):
         yield Delta(block.key, text, "reasoning")
@@ -304,6 +318,9 @@ def _finish(talk: _Talk) -> Iterator[Step]:
     for block in talk.blocks.values():
         if not block.ended and block.key is not None:
             yield from _close(block, "failed")
+    if not talk.started and _is_only_thought(talk):
+        return
+    yield from _start(talk)
     text = "".join(_said(block) for block in talk.blocks.values() if block.key is None)
     fields: ItemFields = {}
     if talk.stop_reason:
@@ -316,6 +333,12 @@ def _finish(talk: _Talk) -> Iterator[Step]:
         status="failed" if talk.failed else "completed",
         fields=fields,
     )
+
+
+def _is_only_thought(talk: _Talk) -> bool:
+    """The message has said nothing itself, and there is nothing to say of it."""
+    has_thoughts = any(block.key is not None for block in talk.blocks.values())
+    return has_thoughts and not talk.failed and talk.stop_reason in _USUAL_STOPS
 
 
 def _said(block: _Block) -> str:

@@ -6,6 +6,14 @@ from dragoman.adapter import Noise
 
 NOISE = (
     Noise(
+        where={"type": "stream_event", "event.type": "message_start"},
+        why="The message's item starts with its first text or tool; thoughts come before it.",
+    ),
+    Noise(
+        where={"type": "stream_event", "event.type": "message_stop"},
+        why="Completes a message's item; one that was only thought has none.",
+    ),
+    Noise(
         where={"type": "stream_event", "event.type": "content_block_stop"},
         why="The block's own `assistant` line came before it and completed the item.",
     ),
@@ -29,7 +37,7 @@ NOISE = (
     Noise(where={"type": "stream_event", "event.delta.thinking": ""}, why="An empty piece."),
     Noise(
         where={"type": "stream_event", "event.content_block.type": "text"},
-        why="A text is a part of its message, which has started.",
+        why="A text is a part of its message, which starts with the text's first piece.",
     ),
     Noise(
         where={"type": "assistant", "message.content.0.type": "text"},

@@ -16,13 +16,19 @@ def test_text_streams_word_by_word(claude: Bench) -> None:
     live.conforms()
 
 
-def test_a_thought_is_an_item_under_its_message(claude: Bench) -> None:
+def test_a_thought_comes_before_its_answer(claude: Bench) -> None:
+    """Before, the answer's item was opened first, empty, and each thought stood below it."""
     live = claude.session({"blocks": [{"thinking": "Let me see."}, {"text": "It is 42."}]})
     events = live.turn("What is it?")
-    thought = next(item for item in items(events, "message") if parts(item, "reasoning"))
-    answer = next(item for item in items(events, "message", "assistant") if parts(item, "text"))
-    assert parts(thought, "reasoning")[0]["text"] == "Let me see."
-    assert thought["parent_id"] == answer["item_id"]
+    thought, answer = [
+        data["item"]
+        for data in of_type(events, "item.started")
+        if data["item"]["role"] == "assistant"
+    ]
+    assert parts(thought, "reasoning")
+    assert parts(answer, "text")
+    assert thought["parent_id"] is None
+    assert said(events) == ["It is 42."]
     live.conforms()
 
 
@@ -32,6 +38,9 @@ def test_several_texts_of_a_message_join(claude: Bench) -> None:
     )
     events = live.turn("Count")
     assert said(events) == ["One. Two."]
+    thought = next(item for item in items(events, "message") if parts(item, "reasoning"))
+    answer = next(item for item in items(events, "message", "assistant") if parts(item, "text"))
+    assert thought["parent_id"] == answer["item_id"]
     assert len(items(events, "message", "assistant")) == 2
     live.conforms()
 

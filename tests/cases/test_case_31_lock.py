@@ -112,6 +112,8 @@ def problem_of(daemon: Daemon) -> str | None:
 
 
 def refuses_to_write(daemon: Daemon) -> bool:
+    """Once it is noticed, which takes no write."""
+    eventually(lambda: problem_of(daemon) is not None, "it is noticed", 10)
     replies = [
         daemon.request("POST", "/sessions/s/messages", {"message": "x"}),
         daemon.request("POST", "/sessions", {"agent": "mock"}),
@@ -145,9 +147,8 @@ def test_case_31_a_folder_that_is_moved_away_is_noticed_and_nothing_is_lost(
     before = deprived.events("s")
     away = deprived.data_dir.with_name("away")
     deprived.data_dir.rename(away)
-    eventually(lambda: problem_of(deprived) is not None, "it is noticed without a write")
-    assert str(deprived.data_dir) in (problem_of(deprived) or "")
     assert refuses_to_write(deprived)
+    assert str(deprived.data_dir) in (problem_of(deprived) or "")
     assert deprived.events("s") == before, "reading goes on"
     away.rename(deprived.data_dir)
     eventually(lambda: problem_of(deprived) is None, "the folder is back")

@@ -73,3 +73,34 @@ def test_the_database_can_be_read_by_its_owner_only(data_dir: Path) -> None:
     using(data_dir, lambda store: create(store, "s"))
     assert (data_dir / "dragoman.db").stat().st_mode & 0o777 == 0o600
     assert data_dir.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_lock_file_that_is_gone_lets_nobody_in_and_is_taken_again(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    assert lock.lost() is None
+    (tmp_path / "lock").unlink()
+    assert "touch" in (lock.lost() or "")
+    with pytest.raises(StartRefused, match="another daemon"):
+        FolderLock(tmp_path)
+    (tmp_path / "lock").touch()
+    assert lock.lost() is None
+    assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    lock.release()
+    FolderLock(tmp_path).release()
+
+
+def test_what_is_watched_is_known_by_more_than_its_name(tmp_path: Path) -> None:
+    watched = tmp_path / "data" / "file"
+    lock = FolderLock(tmp_path / "data")
+    watched.touch()
+    lock.watch(watched)
+    watched.rename(tmp_path / "other")
+    watched.touch()
+    assert str(watched) in (lock.lost() or "")
+    (tmp_path / "other").rename(watched)
+    assert lock.lost() is None
+    (tmp_path / "data").rename(tmp_path / "away")
+    assert str(tmp_path / "data") in (lock.lost() or "")
+    FolderLock(tmp_path / "data").release()
+    assert lock.lost() is not None, "it is another folder"
+    lock.release()

@@ -22,7 +22,7 @@ class FolderLock:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._path = data_dir / "lock"
+        self._path = f"{data_dir}/lock"
         with contextlib.ExitStack() as undo:
             try:
                 data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -42,14 +42,16 @@ class FolderLock:
                     raise self._refusal()
             except OSError as error:
                 raise StartRefused(f"cannot lock the data folder {data_dir}: {error}") from None
-            self._watched = {data_dir: _of(os.fstat(self._folder))}
+            self._identity = _of(os.fstat(self._fd))
+            # As text: this is looked at very often.
+            self._watched = {str(data_dir): _of(os.fstat(self._folder))}
             undo.pop_all()
         self._sign()
 
     def _refusal(self) -> StartRefused:
         holder = ""
         with contextlib.suppress(OSError):  # it was removed; the folder is locked all the same
-            holder = self._path.read_text(errors="replace")[:64].strip()
+            holder = Path(self._path).read_text(errors="replace")[:64].strip()
         holder = holder or "unknown"
         return StartRefused(
             f"another daemon (pid {holder}) uses the data folder {self._data_dir}; stop it, or "
@@ -64,7 +66,7 @@ class FolderLock:
 
     def watch(self, path: Path) -> None:
         """From now on, `lost` tells of this file too."""
-        self._watched[path] = _of(path.stat())
+        self._watched[str(path)] = _of(path.stat())
 
     def lost(self) -> str | None:
         """What is no longer where it was, and what to do; None: everything is.
@@ -78,7 +80,7 @@ class FolderLock:
                     "would write now could be lost: put it back, or stop the daemon and start it "
                     "again"
                 )
-        if _identity(self._path) != _of(os.fstat(self._fd)) and not self._take_over():
+        if _identity(self._path) != self._identity and not self._take_over():
             return (
                 f"{self._path} was removed while the daemon runs, and may let another one in: "
                 f"`touch {self._path}` lets this one go on"
@@ -91,7 +93,7 @@ class FolderLock:
             fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
             if _lock(fd):
                 os.close(self._fd)
-                self._fd = fd
+                self._fd, self._identity = fd, _of(os.fstat(fd))
                 self._sign()
                 return True
             os.close(fd)
@@ -126,7 +128,7 @@ def _of(found: os.stat_result) -> Identity:
     return found.st_dev, found.st_ino
 
 
-def _identity(path: Path) -> Identity | None:
+def _identity(path: str) -> Identity | None:
     try:
         return _of(os.stat(path))
     except OSError:

@@ -30,10 +30,10 @@ AMPLE_BYTES = 256 << 20
 TIGHT_LOG_BYTES = 1 << 20
 """With less than that, a log of this size is moved on; the reserve has room for all of it."""
 LOOK_S = 1.0
-PATIENCE_MS = 500
-"""So long the log's readers are waited for where nothing can be written otherwise."""
-URGENT_MS = 5000
-RECLAIM_S = 2.0
+BRIEFLY_MS, PATIENCE_MS, URGENT_MS = 50, 500, 5000
+"""So long the log's readers are waited for: while there is room, where there is none, and where
+somebody wants to make some."""
+RECLAIM_S = 0.5
 """Where that was in vain, it is not tried again before."""
 MAX_PAGES = 0xFFFFFFFE
 
@@ -62,18 +62,18 @@ class Room:
                 free = self._look(db)
             if urgent and free < LEAST_BYTES:
                 free += self._missing() + self._release()
-        except OSError as error:
-            return f"the disk of {self._folder} cannot be looked at: {error.strerror}"
-        if free < LEAST_BYTES:
-            return self._sentence(free)
-        self._bound(db, free if urgent else free - LEAST_BYTES)
+            if free < LEAST_BYTES:
+                return self._sentence(free)
+            self._bound(db, free if urgent else free - LEAST_BYTES)
+        except (OSError, sqlite3.Error) as error:
+            return f"the store of {self._folder} cannot be looked at: {error}"
         return None
 
     def settle(self, db: sqlite3.Connection) -> None:
         """After a write: move the log on before it takes what it needs to be moved."""
-        if self.is_tight and _size_of(self._log) >= TIGHT_LOG_BYTES:
-            with contextlib.suppress(sqlite3.Error):  # the next write will tell
-                move(db, "TRUNCATE")
+        is_large = self.is_tight and _size_of(self._log) >= TIGHT_LOG_BYTES
+        if is_large and self._is_reclaim_due():
+            self.reclaim(db, BRIEFLY_MS)
 
     def reclaim(self, db: sqlite3.Connection, patience_ms: int = PATIENCE_MS) -> None:
         """Give back what the log takes; after a write that failed, that may be all there was."""
@@ -123,13 +123,14 @@ class Room:
     # --- The reserve ---
 
     def _keep(self) -> None:
-        fd = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Keep the reserve. Where that cannot be, it is only left free."""
         try:
-            os.posix_fallocate(fd, 0, RESERVE_BYTES)
+            with self._reserve.open("wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
         except OSError:
-            os.ftruncate(fd, 0)  # a part of it is no reserve, only gone
-        finally:
-            os.close(fd)
+            with contextlib.suppress(OSError):
+                self._reserve.unlink()  # a part of it would only be missing elsewhere
 
     def _missing(self) -> int:
         return max(0, RESERVE_BYTES - _size_of(self._reserve))
@@ -146,5 +147,5 @@ class Room:
 def _size_of(path: Path) -> int:
     try:
         return path.stat().st_size
-    except FileNotFoundError:
+    except OSError:
         return 0

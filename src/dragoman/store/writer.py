@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sqlite3
 import threading
 import time
@@ -24,6 +25,8 @@ Work = Callable[[sqlite3.Connection], Any]
 """Runs inside a transaction. Raises a DragomanError only before its first write."""
 LOOK_S = 1.0
 """So often it is seen, also if nobody writes, whether somebody could."""
+FOUND_S = 0.05
+"""So long a folder that was in place is taken to be: each look waits for the interpreter's lock."""
 
 
 class _Job:
@@ -70,6 +73,8 @@ class Writer:
         """When what is being told now was committed."""
         self.problem: str | None = None
         """Why nothing can be written, and what to do."""
+        self._found_at = -math.inf
+        """When the folder was last seen to be in place."""
         self._thread.start()
 
     def submit(
@@ -179,7 +184,16 @@ class Writer:
         self._note(problem)
 
     def _refusal(self, *, urgent: bool) -> str | None:
-        return self._lock.lost() or self._room.refusal(self._db, urgent=urgent)
+        return self._lost() or self._room.refusal(self._db, urgent=urgent)
+
+    def _lost(self) -> str | None:
+        now = time.monotonic()
+        if now < self._found_at + FOUND_S:
+            return None
+        lost = self._lock.lost()
+        if lost is None:
+            self._found_at = now
+        return lost
 
     def _make_good(self, failure: Exception) -> None:
         if isinstance(failure, sqlite3.OperationalError):

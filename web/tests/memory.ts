@@ -1,5 +1,6 @@
 /** A daemon with one session, in memory: what a client asks for through fetch. */
 
+import { createHash } from "node:crypto";
 import { DragomanClient, type Event } from "dragoman-client";
 import type { Store } from "../src/state/store";
 
@@ -28,13 +29,19 @@ export class Memory {
   push(...events: Event[]): void {
     for (const event of events) {
       this.events.push(event);
-      for (const stream of this.#streams) stream.enqueue(frame(event));
+      for (const stream of this.#streams) stream.enqueue(frames([event]));
     }
   }
 
   /** The next message of the session. */
   say(): void {
     this.push(message(this.events.length + 1));
+  }
+
+  /** Another log is in the place of this one, and all connections break. */
+  replace(events: readonly Event[]): void {
+    this.events.splice(0, this.events.length, ...events);
+    this.cut();
   }
 
   /** All connections break. */
@@ -46,12 +53,14 @@ export class Memory {
   async #answer(url: URL, signal: AbortSignal | null): Promise<Response> {
     this.asked.push(url.pathname + url.search);
     const offset = Number(url.searchParams.get("offset") ?? 0);
+    const chain = url.searchParams.get("after_chain");
+    if (chain !== null && chain !== linkAt(this.events, offset)) return diverged();
     if (url.pathname.endsWith("/sse")) return this.#stream(offset, signal);
     // What is answered is what was so when it was asked.
     const limit = Number(url.searchParams.get("limit") ?? 1000);
     const answer = url.pathname.endsWith("/events")
       ? page(this.events, offset, limit)
-      : { sessionId: "s", eventCount: this.events.length };
+      : { sessionId: "s", eventCount: this.events.length, chain: linkAt(this.events) };
     await this.gate;
     signal?.throwIfAborted();
     return Response.json(answer);
@@ -60,7 +69,7 @@ export class Memory {
   #stream(offset: number, signal: AbortSignal | null): Response {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        for (const event of this.events.slice(offset)) controller.enqueue(frame(event));
+        controller.enqueue(frames(this.events.slice(offset)));
         this.#streams.add(controller);
         signal?.addEventListener("abort", () => {
           if (this.#streams.delete(controller)) controller.error(signal.reason);
@@ -73,11 +82,28 @@ export class Memory {
 
 function page(events: readonly Event[], offset: number, limit: number) {
   const part = events.slice(offset, offset + limit);
-  return { events: part, hasMore: offset + part.length < events.length };
+  const last = offset + part.length;
+  return { events: part, hasMore: last < events.length, chain: linkAt(events, last) };
 }
 
-function frame(event: Event): Uint8Array {
-  return new TextEncoder().encode(`id: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`);
+/** What an event is known by in its log; null beyond the end. */
+function linkAt(events: readonly Event[], sequence = events.length): string | null {
+  if (sequence > events.length) return null;
+  const { event_id = "" } = events[sequence - 1] ?? {};
+  return createHash("md5").update(event_id).digest("hex");
+}
+
+function diverged(): Response {
+  const type = "urn:dragoman:error:history_diverged";
+  return Response.json({ type, title: "History Diverged", status: 409 }, { status: 409 });
+}
+
+/** Events as a stream has them, and the link of the last one. */
+function frames(events: readonly Event[]): Uint8Array {
+  const blocks = events.map((event) => `id: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`);
+  const last = events.at(-1);
+  if (last) blocks.push(`: chain ${last.sequence} ${linkAt([last], 1)}\n\n`);
+  return new TextEncoder().encode(blocks.join(""));
 }
 
 /** Wait until what a store holds is so. */

@@ -52,6 +52,7 @@ function inPython(state: SessionState) {
     turn_id: state.turnId,
     ended: state.ended,
     last_outcome: state.lastOutcome,
+    continuity: state.continuity,
     usage: state.usage,
     permissions: state.permissions,
     questions: state.questions,

@@ -1,6 +1,7 @@
+import type { Event } from "dragoman-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Transcript, type Window } from "../src/state/transcript";
-import { Memory, until } from "./memory";
+import { Memory, message, until } from "./memory";
 
 const opened: Transcript[] = [];
 
@@ -75,6 +76,35 @@ test("goes on after a cut, without a hole and without anything twice", async () 
   expectWhole(transcript.window.get());
   expect(memory.asked.at(-1)).toContain("offset=11");
 });
+
+test("another log in the place of this one is said, and read anew", async () => {
+  // Before, a window that had read on showed events of both.
+  const { transcript, memory } = await open(96);
+  memory.replace([...memory.events.slice(0, 59), ...others(60, 67)]);
+  await until(transcript.window, ({ isReplaced, loading }) => isReplaced && loading === null);
+  const window = transcript.window.get();
+  expect(window).toMatchObject({ first: 1, last: 67, atEnd: true, error: null });
+  expect(texts(window).slice(58, 61)).toEqual(["line 59", "other 60", "other 61"]);
+  await until(transcript.window, ({ connection }) => connection === "open");
+  memory.say();
+  await until(transcript.window, ({ last }) => last === 68);
+});
+
+test("a log that is longer than the one that was read is another one all the same", async () => {
+  const { transcript, memory } = await open(96);
+  memory.replace([...memory.events.slice(0, 59), ...others(60, 120)]);
+  await until(transcript.window, ({ isReplaced, loading }) => isReplaced && loading === null);
+  expect(texts(transcript.window.get()).at(-1)).toBe("other 120");
+});
+
+/** Messages that never were in the first log. */
+function others(first: number, last: number): Event[] {
+  const count = last - first + 1;
+  return Array.from({ length: count }, (_, at) => ({
+    ...message(first + at, `other ${first + at}`),
+    event_id: `evt_other_${first + at}`,
+  }));
+}
 
 test("shows an event far away, and takes what happens meanwhile for later", async () => {
   const { transcript, memory } = await open(50_000);

@@ -35,22 +35,30 @@ export class Position {
     return { offset: sequence, afterChain: chain };
   }
 
-  /** The line of a frame, if it is a new event. Throws `HistoryDiverged` where it is another one. */
+  /** The line of a frame, if it is a new event. */
   take(frame: Frame): string | null {
-    if (frame.link) this.#tell(frame.link);
+    if (frame.link) this.learn(frame.link);
     if (frame.data === null) return null;
-    const { sequence, event_id, session_id } = envelope(frame);
+    return this.read(envelope(frame)) ? frame.data : null;
+  }
+
+  /**
+   * An event comes; whether it is new. Throws `HistoryDiverged` where another one stood in its
+   * place when it was read.
+   */
+  read({ sequence, event_id, session_id }: Envelope): boolean {
     if (sequence <= this.sequence) {
       const known = this.#read.get(sequence) ?? event_id;
       if (known !== event_id) throw HistoryDiverged.at(session_id, sequence);
-      return null;
+      return false;
     }
     this.sequence = sequence;
     if (this.#link !== null) this.#read.set(sequence, event_id);
-    return frame.data;
+    return true;
   }
 
-  #tell(link: Link): void {
+  /** The daemon tells the link of an event; one that was not read yet says nothing here. */
+  learn(link: Link): void {
     if (link.sequence < (this.#link?.sequence ?? 0) || link.sequence > this.sequence) return;
     this.#link = link;
     for (const sequence of this.#read.keys()) {
@@ -59,6 +67,7 @@ export class Position {
   }
 }
 
+/** What an event is told apart by. */
 interface Envelope {
   event_id: string;
   sequence: number;

@@ -86,6 +86,7 @@ function Updated({ event }: { event: NoteOf<"session.updated"> }) {
   const changes = names
     .filter((name) => event.data[name] !== undefined)
     .map((name) => `${NAMES[name]}: ${event.data[name] || "none"}`);
+  if (event.data.continuity) changes.push(event.data.message ?? event.data.continuity);
   return (
     <p className="entry-note-line">
       <Plain text={changes.join(" · ")} />

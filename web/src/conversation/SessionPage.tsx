@@ -56,7 +56,7 @@ function Inside(
   },
 ) {
   const { id, tab, sequence, session, transcript } = props;
-  const { error } = useStore(transcript.window);
+  const { error, isReplaced } = useStore(transcript.window);
   const wasKnown = useWasTrue(session !== undefined);
   const isMissing = error instanceof DragomanError && error.status === 404;
   const isGone = isMissing || (wasKnown && !session);
@@ -71,6 +71,12 @@ function Inside(
           <button type="button" className="button small" onClick={props.onAgain}>
             Try again
           </button>
+        </p>
+      )}
+      {isReplaced && (
+        <p role="status" className="session-problem">
+          An older copy of this session was put back. What came later is gone; this is the session
+          as it is now.
         </p>
       )}
       {tab === "events" ? (

@@ -316,8 +316,9 @@ function line(event: Event, key = event.event_id, known?: Line): Line {
 }
 
 function isWorthALine(event: EventOf<"session.updated">): boolean {
-  const { model, variant, mode, permission_mode, title } = event.data;
-  return [model, variant, mode, permission_mode, title].some((value) => value !== undefined);
+  const { model, variant, mode, permission_mode, title, continuity } = event.data;
+  const worth = [model, variant, mode, permission_mode, title, continuity];
+  return worth.some((value) => value !== undefined);
 }
 
 const PART_OF = {

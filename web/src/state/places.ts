@@ -4,7 +4,13 @@
  * that finds no place asks for what is new now and then, until there is one.
  */
 
-import { type DragomanClient, type Event, type FollowOptions, isTemporary } from "dragoman-client";
+import {
+  type DragomanClient,
+  type Event,
+  type FollowOptions,
+  isTemporary,
+  type Position,
+} from "dragoman-client";
 import type { Company } from "./feed";
 
 /** So many windows have a stream. */
@@ -18,30 +24,30 @@ export function placesOf(company: Company | null): Company | null {
   return /^h[23]/.test(opened?.nextHopProtocol ?? "") ? null : company;
 }
 
-/** The events of a session after `offset`, as they come, until its end or the signal. */
+/** The events of a session after a position, as they come, until its end or the signal. */
 export async function* follow(
   client: DragomanClient,
   sessionId: string,
   places: Company | null,
-  options: FollowOptions & { offset: number; signal: AbortSignal },
+  options: FollowOptions & { position: Position; signal: AbortSignal },
 ): AsyncGenerator<Event> {
-  let { offset } = options;
+  const { position } = options;
   while (!options.signal.aborted) {
     const leave = await take(places);
     if (leave !== null) {
       try {
-        yield* client.streamEvents(sessionId, { ...options, offset });
+        yield* client.streamEvents(sessionId, options);
         return;
       } finally {
         leave();
       }
     }
-    const { events, hasMore } = await look(client, sessionId, { ...options, offset });
+    const { events, hasMore, chain } = await look(client, sessionId, options);
     for (const event of events) {
-      yield event;
-      offset = event.sequence;
+      if (position.read(event)) yield event;
       if (event.type === "session.ended") return;
     }
+    if (chain) position.learn({ sequence: position.sequence, chain });
     if (!hasMore) await pause(options.signal);
   }
 }
@@ -65,10 +71,10 @@ async function take(places: Company | null): Promise<(() => void) | null> {
 async function look(
   client: DragomanClient,
   sessionId: string,
-  { offset, signal, onConnection }: FollowOptions & { offset: number },
-): Promise<{ events: readonly Event[]; hasMore: boolean }> {
+  { position, signal, onConnection }: FollowOptions & { position: Position },
+): Promise<{ events: readonly Event[]; hasMore: boolean; chain?: string }> {
   try {
-    const page = await client.getEvents(sessionId, { offset, signal });
+    const page = await client.getEvents(sessionId, { ...position.start, signal });
     onConnection?.("open");
     return page;
   } catch (error) {

@@ -22,6 +22,7 @@ export interface SessionState {
   turnStartedAt: string | null;
   ended: boolean;
   lastOutcome: "completed" | "interrupted" | "failed" | null;
+  continuity: "restored" | "rewound" | "sandbox_lost" | null;
   usage: Usage | null;
   permissions: Readonly<Record<string, PermissionRequested>>;
   questions: Readonly<Record<string, QuestionRequested>>;
@@ -44,6 +45,7 @@ export function newState(known: Partial<SessionState> = {}): SessionState {
     turnStartedAt: null,
     ended: false,
     lastOutcome: null,
+    continuity: null,
     usage: null,
     permissions: {},
     questions: {},
@@ -127,6 +129,7 @@ function updated(
     title: data.title ?? state.title,
     context: data.context ?? state.context,
     rateLimits: data.rate_limits ?? state.rateLimits,
+    continuity: data.continuity ?? state.continuity,
   };
 }
 

@@ -1,6 +1,12 @@
 /** The part of one session's log that the page holds: a window that grows, moves and follows. */
 
-import type { Connection, DragomanClient, Event } from "dragoman-client";
+import {
+  type Connection,
+  type DragomanClient,
+  type Event,
+  HistoryDiverged,
+  Position,
+} from "dragoman-client";
 import type { Company } from "./feed";
 import { compact, emptyView, fold, type View } from "./fold";
 import { follow } from "./places";
@@ -27,6 +33,8 @@ export interface Window {
   loading: "first" | "earlier" | "later" | null;
   connection: Connection | "closed";
   error: Error | null;
+  /** An older copy of the log was put back meanwhile; what is here was read anew. */
+  isReplaced: boolean;
 }
 
 const NOTHING: Window = {
@@ -37,6 +45,7 @@ const NOTHING: Window = {
   loading: "first",
   connection: "connecting",
   error: null,
+  isReplaced: false,
 };
 
 export class Transcript {
@@ -57,16 +66,20 @@ export class Transcript {
     readonly places: Company | null = null,
   ) {}
 
-  /** Show the end of the log, and follow it until closed. */
+  /** Show the end of the log, and follow it until closed; another log is read from its end too. */
   async open(): Promise<void> {
     try {
-      let end = 0;
+      let end = new Position();
       await this.#move("first", async () => {
         end = await this.#showEnd();
       });
       await this.#follow(end);
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#change({ error: error as Error });
+      if (this.#stop.signal.aborted) return;
+      if (!(error instanceof HistoryDiverged)) return this.#change({ error: error as Error });
+      this.#waiting = [];
+      this.#change({ isReplaced: true, loading: "first" });
+      return this.open();
     }
   }
 
@@ -147,12 +160,13 @@ export class Transcript {
     return moved;
   }
 
-  async #showEnd(): Promise<number> {
-    const { eventCount } = await this.client.getSession(this.sessionId);
+  async #showEnd(): Promise<Position> {
+    const { eventCount, chain } = await this.client.getSession(this.sessionId);
     this.#kept = [];
     this.#change({ first: eventCount + 1, last: eventCount, atEnd: true });
+    this.#refold();
     await this.#lookBack(ENOUGH);
-    return eventCount;
+    return new Position(eventCount, chain);
   }
 
   /** Read pages backwards until there are enough lines, and nothing open lacks its beginning. */
@@ -189,33 +203,28 @@ export class Transcript {
   }
 
   /** Follow the log from here to its end, as long as somebody is looking. */
-  async #follow(from: number): Promise<void> {
-    let offset = from;
+  async #follow(position: Position): Promise<void> {
     let ended = this.window.get().view.state.ended;
     while (!ended && !this.#stop.signal.aborted) {
       await seen(this.#stop.signal);
       const signal = whileSeen(this.#stop.signal);
       const onConnection = (connection: Connection) => this.#change({ connection });
-      const options = { offset, signal, onConnection };
-      const stream = follow(this.client, this.sessionId, this.places, options);
-      offset = await this.#hear(stream, offset);
+      const options = { position, signal, onConnection };
+      await this.#hear(follow(this.client, this.sessionId, this.places, options));
       ended = !signal.aborted;
     }
     this.#change({ connection: "closed" });
   }
 
-  /** Take in what a stream says; how far it came. */
-  async #hear(stream: AsyncIterable<Event>, from: number): Promise<number> {
-    let last = from;
+  /** Take in what a stream says. */
+  async #hear(stream: AsyncIterable<Event>): Promise<void> {
     for await (const event of stream) {
-      last = event.sequence;
       for (const listener of this.#listeners) listener(event);
       this.#waiting.push(event);
       // One picture for all that came since the last one; a page that nobody sees draws none.
       this.#frame ??= requestAnimationFrame(() => this.#drain());
       if (this.#waiting.length >= PAGE) this.#drain();
     }
-    return last;
   }
 
   /** Fold in what came meanwhile, if the window is at the end. */

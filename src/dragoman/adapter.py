@@ -219,11 +219,18 @@ class EndSession(Struct, frozen=True, kw_only=True):
 
 
 class Delivered(Struct, frozen=True, kw_only=True):
-    """The agent has accepted this message of a person. Until then it is only on its way."""
+    """The agent has accepted this message of a person. Until then it is only on its way.
+
+    It comes before whatever opens the message's turn (BeginTurn, an item), in which the message
+    stands first.
+    """
 
     message_id: str
     echoed: bool = False
-    """The agent will repeat it (Echo), and its place is there."""
+    """The agent repeats it (Echo) before any other item of the turn but status items and those of
+    subagents, and its place is there. If another item comes first, the message is shown as ours
+    before that one, and the Echo that follows leaves no event: it has vanished, unless it is on the
+    list of noise. An agent that may repeat it later, or never, is not `echoed`."""
 
 
 class Echo(Struct, frozen=True, kw_only=True):
@@ -312,7 +319,11 @@ class Converter(Protocol):
     """Speaks one agent's dialect, for one session. Pure. Outlives its processes."""
 
     def command(self, command: Command) -> Iterable[Step]:
-        """Translate what a person says. Every command has at least its Send."""
+        """Translate what a person says. Every command has at least its Send.
+
+        An Interrupt that sends nothing is not known to have failed: the turn goes on until
+        `interrupt_deadline_s` is over, and then loses its process.
+        """
 
     def receive(self, message: bytes) -> Iterable[Step]:
         """Translate what the agent says. Raise only msgspec errors, and only before a step.

@@ -2,11 +2,13 @@
 
 Each scenario is one test: a session of its own, with a workspace, a home and a model of its own.
 With `DRAGOMAN_RECORD=1` each scenario is recorded into `tests/agents/<agent>/<scenario>/`.
+`DRAGOMAN_<AGENT>_COMMAND` names another program than the one that `make agents` has installed.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -123,18 +125,34 @@ def _recorded(agent: Adapter, folder: Path, case: str) -> Iterator[Daemon]:
     out = FOLDER / agent.id / case / "transcript.jsonl"
     out.unlink(missing_ok=True)
     words = [sys.executable, "-m", "dragoman.cli.main", "record", "--out", str(out), "--"]
-    command = " ".join([*words, executable(agent)])
-    with running(folder / "data", env={f"DRAGOMAN_{agent.id.upper()}_COMMAND": command}) as daemon:
+    recorded = shlex.join([*words, *command(agent)])
+    with running(folder / "data", env={variable_of(agent): recorded}) as daemon:
         yield daemon
     if out.exists():  # in some scenarios no process ever starts
         tidy(out, folder)
 
 
-def executable(agent: Adapter) -> str:
-    """The agent's program, as `make agents` has installed it; skips where it is missing."""
+def chosen(agent: Adapter) -> dict[str, str]:
+    """The variable that names another command than the installed one, where it is set."""
+    name = variable_of(agent)
+    return {name: os.environ[name]} if os.environ.get(name) else {}
+
+
+def variable_of(agent: Adapter) -> str:
+    """What the daemon, and whoever runs these tests, names a command by."""
+    return f"DRAGOMAN_{agent.id.upper()}_COMMAND"
+
+
+def command(agent: Adapter) -> list[str]:
+    """The agent's program, perhaps behind an interpreter; skips where it is missing.
+
+    As its variable says, else as `make agents` has installed it.
+    """
+    if chosen(agent):
+        return shlex.split(chosen(agent)[variable_of(agent)])
     assert agent.package is not None
     ours = Installer(AGENTS, os.environ).executable(agent, agent.package.version)
     program = str(ours) if ours else shutil.which(agent.command[0])
     if program is None:
         pytest.skip(f"{agent.name} {agent.package.version} is not installed: run `make agents`")
-    return program
+    return [program]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 
 from dragoman.adapter import Adapter
 from dragoman.agents import adapters
-from tests.agents.live import executable
+from tests.agents.live import command
 
 REAL = [adapter for adapter in adapters().values() if adapter.package is not None]
 
@@ -17,7 +18,7 @@ REAL = [adapter for adapter in adapters().values() if adapter.package is not Non
 @pytest.mark.slow
 @pytest.mark.parametrize("adapter", REAL, ids=lambda adapter: adapter.id)
 def test_nothing_has_drifted(adapter: Adapter) -> None:
-    program = executable(adapter)
+    program = shlex.join(command(adapter))
     done = subprocess.run(
         [sys.executable, "-m", "dragoman.cli.main", "conform", adapter.id, "--command", program],
         capture_output=True,

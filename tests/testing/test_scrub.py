@@ -40,6 +40,29 @@ def test_the_process_itself_is_scrubbed() -> None:
     assert run.meta.argv == ("/usr/local/bin/agent", "--dir=/workspace")
 
 
+@pytest.mark.parametrize(
+    ("script", "mentioned", "stable"),
+    [
+        ("/srv/me/pi/cli.js", "/srv/me/pi/lib/x.js", "/usr/local/bin/lib/x.js"),
+        ("/srv/me/node_modules/@a/pi/dist/cli.js", "/srv/me/node_modules/jiti/a.js",
+         "/usr/local/bin/node_modules/jiti/a.js"),
+        ("/tmp/cli.js", "/tmp/cli.js and /tmp/x", "/usr/local/bin/cli.js and /tmp/x"),
+    ],
+)  # fmt: skip
+def test_a_script_behind_an_interpreter_is_scrubbed_with_its_folder(
+    script: str, mentioned: str, stable: str
+) -> None:
+    """Before, only the interpreter's own path went."""
+    meta = Meta(argv=("/opt/node/bin/node", "--no-warnings", script, "--mode"), cwd="/srv/me/work")
+    line = Line(t=0, dir="out", data=json.dumps({"text": f"{mentioned}, /srv/me/work/y"}).encode())
+    (run,) = once = scrub((Run(meta=meta, entries=(line,)),), MACHINE)
+    assert run.meta.argv[0] == "/usr/local/bin/node"
+    assert run.meta.argv[2].startswith("/usr/local/bin/")
+    (said,) = run.lines("out")
+    assert json.loads(said.data)["text"] == f"{stable}, /workspace/y"
+    assert scrub(once, MACHINE) == once
+
+
 def test_where_sessions_of_a_shared_process_work_is_scrubbed() -> None:
     lines = [
         Line(t=0, dir="in", data=json.dumps({"id": 1, "params": {"cwd": folder}}).encode())

@@ -136,8 +136,10 @@ class _Words:
     def __init__(self, machine: Machine, metas: Iterable[Meta], folders: Sequence[str]) -> None:
         paths = dict(machine.paths)
         for meta in metas:
-            if meta.argv and meta.argv[0].startswith("/"):
-                paths[meta.argv[0]] = f"{BIN}/{meta.argv[0].rpartition('/')[2]}"
+            for program in _programs(meta.argv):
+                paths[program] = f"{BIN}/{program.rpartition('/')[2]}"
+            if (folder := _script_folder(meta.argv)) is not None:
+                paths[folder] = BIN
             if meta.cwd is not None:
                 paths[meta.cwd] = WORKSPACE
         for number, folder in enumerate(folders, 1):
@@ -170,6 +172,21 @@ class _Words:
     def stable(self, found: re.Match[str]) -> str:
         """What stands in the place of a path, or of a secret."""
         return self._stable.get(found[0], _SECRET)
+
+
+def _programs(argv: Sequence[str]) -> list[str]:
+    """The executable, and what it runs where it is an interpreter; those that tell a place."""
+    script = next((word for word in argv[1:] if not word.startswith("-")), "")
+    return [word for word in (*argv[:1], script) if word.startswith("/")]
+
+
+def _script_folder(argv: Sequence[str]) -> str | None:
+    """Where the script behind an interpreter is installed: it names its other files."""
+    if len(programs := _programs(argv)) < 2:
+        return None
+    above, found, _ = programs[1].partition("/node_modules/")
+    folder = above if found else programs[1].rpartition("/")[0]
+    return folder if folder.count("/") > 1 else None  # no folder of the system
 
 
 def _slug(path: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct, inspect
 
 from dragoman.agents.codex import ADAPTER, items, lines, native, replies, wanted
-from tests.agents.live import executable
+from tests.agents.live import command
 
 Schema = dict[str, Any]
 
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("schema")
     words = ["app-server", "generate-json-schema", "--experimental", "--out", str(out)]
     env = {"HOME": str(out), "CODEX_HOME": str(out)}
-    subprocess.run([executable(ADAPTER), *words], check=True, env=env, capture_output=True)
+    subprocess.run([*command(ADAPTER), *words], check=True, env=env, capture_output=True)
     return out
 
 

@@ -9,14 +9,14 @@ import pytest
 from dragoman.agents.claude import ADAPTER
 from dragoman.runtime import linux
 from tests.agents.claude.live.conftest import environ
-from tests.agents.live import executable
+from tests.agents.live import chosen, command
 from tests.daemon import running
 from tests.parrot import executable as stand_in
 
 
 @pytest.fixture(autouse=True)
 def installed() -> None:
-    executable(ADAPTER)
+    command(ADAPTER)
 
 
 def test_the_agent_tells_its_models(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_the_agent_tells_its_models(tmp_path: Path) -> None:
         f'{{"type": "{hook["type"]}", "command": "{hook["command"]}"}}]}}]}}}}'
     )
     env = environ("http://127.0.0.1:9", home)
-    with running(tmp_path / "data", env=env) as daemon:
+    with running(tmp_path / "data", env={**env, **chosen(ADAPTER)}) as daemon:
         found = daemon.get("/agents/claude/models")
         assert found["defaultModel"] == "default"
         models = {model["id"]: model for model in found["models"]}

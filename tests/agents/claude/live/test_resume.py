@@ -14,7 +14,7 @@ from dragoman.agents.claude import ADAPTER
 from dragoman.testing.model import ScriptedModel
 from tests.agents.claude.live.conftest import environ
 from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.live import Bench, Live, executable
+from tests.agents.live import Bench, Live, chosen, command
 from tests.agents.watch import done, ended, heard, kill, says
 from tests.daemon import running
 from tests.testing.story import items, of_type, outcome, said, text
@@ -37,8 +37,8 @@ def kept(live: Live) -> None:
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[Live]:
     """A session on a daemon of its own, which may be killed."""
-    executable(ADAPTER)
-    with running(tmp_path / "data") as daemon, ScriptedModel(()) as model:
+    command(ADAPTER)
+    with running(tmp_path / "data", env=chosen(ADAPTER)) as daemon, ScriptedModel(()) as model:
         yield Live(daemon, model, tmp_path, ADAPTER.id, environ)
 
 

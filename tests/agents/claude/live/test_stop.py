@@ -8,7 +8,7 @@ from dragoman.agents.claude import ADAPTER
 from tests.agents.claude.live.conftest import environ
 from tests.agents.claude.live.scripts import bash, calls
 from tests.agents.claude.live.test_subagents import MAIN, SUBAGENT, agent
-from tests.agents.live import Bench, Live, bench, executable
+from tests.agents.live import Bench, Live, bench, chosen, command
 from tests.agents.watch import done, ended, heard
 from tests.daemon import running
 from tests.testing.story import Event, items, of_type
@@ -30,8 +30,8 @@ def test_terminate_in_a_tool_runs_no_further_one(claude: Bench) -> None:
 
 
 def test_a_daemon_that_stops_withdraws_what_is_asked(tmp_path: Path) -> None:
-    executable(ADAPTER)
-    with running(tmp_path / "data") as daemon, bench(
+    command(ADAPTER)
+    with running(tmp_path / "data", env=chosen(ADAPTER)) as daemon, bench(
         ADAPTER, environ, daemon, tmp_path, "stopped"
     ) as made:  # fmt: skip
         live = made.session(calls(bash("touch one.txt")), "Done.", "Again.")
@@ -88,8 +88,8 @@ def test_terminate_stops_a_subagent_in_the_background_at_once(claude: Bench) -> 
 
 
 def test_a_daemon_that_stops_stops_a_subagent_in_the_background(tmp_path: Path) -> None:
-    executable(ADAPTER)
-    with running(tmp_path / "data") as daemon, bench(
+    command(ADAPTER)
+    with running(tmp_path / "data", env=chosen(ADAPTER)) as daemon, bench(
         ADAPTER, environ, daemon, tmp_path, "stopped"
     ) as made:  # fmt: skip
         live = made.session(*BESIDE)

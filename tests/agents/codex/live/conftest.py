@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.agents.codex import ADAPTER
 from tests.agents.codex.live.scripts import configured
-from tests.agents.live import RECORD, Bench, bench, executable
+from tests.agents.live import RECORD, Bench, bench, chosen, command
 from tests.daemon import Daemon, running
 
 
@@ -27,11 +27,11 @@ def no_litter() -> None:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon | None]:
     """A daemon that the scenarios of a module share; None where each is recorded by itself."""
-    executable(ADAPTER)
+    command(ADAPTER)
     if os.environ.get(RECORD):
         yield None
         return
-    with running(tmp_path_factory.mktemp("live")) as daemon:
+    with running(tmp_path_factory.mktemp("live"), env=chosen(ADAPTER)) as daemon:
         yield daemon
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from dragoman.testing.model import ScriptedModel, StepLike
 from tests.agents.codex.live import muffle
 from tests.agents.codex.live.scripts import calls, configured, run
 from tests.agents.codex.live.watch import asked, outcomes
-from tests.agents.live import Live, executable
+from tests.agents.live import Live, command
 from tests.agents.watch import done, ended, heard
 from tests.cases.common import eventually
 from tests.daemon import running
@@ -28,8 +29,8 @@ ONCE = run("echo once >> hits.txt")
 def walled(folder: Path, model: ScriptedModel, **create: Any) -> Iterator[tuple[Live, Path]]:
     """A session with a Codex that is not heard as long as the file is there."""
     flag = folder / "flag"
-    words = [sys.executable, muffle.__file__, str(flag), executable(ADAPTER)]
-    with running(folder / "data", env={"DRAGOMAN_CODEX_COMMAND": " ".join(words)}) as daemon:
+    words = [sys.executable, muffle.__file__, str(flag), *command(ADAPTER)]
+    with running(folder / "data", env={"DRAGOMAN_CODEX_COMMAND": shlex.join(words)}) as daemon:
         yield Live(daemon, model, folder, ADAPTER.id, configured(), **create), flag
 
 

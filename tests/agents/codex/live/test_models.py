@@ -9,21 +9,21 @@ import pytest
 from dragoman.agents.codex import ADAPTER
 from dragoman.runtime import linux
 from tests.agents.codex.live.scripts import configured
-from tests.agents.live import executable
+from tests.agents.live import chosen, command
 from tests.daemon import running
 from tests.parrot import executable as stand_in
 
 
 @pytest.fixture(autouse=True)
 def installed() -> None:
-    executable(ADAPTER)
+    command(ADAPTER)
 
 
 def test_the_agent_tells_its_models(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     env = configured()("http://127.0.0.1:9", home)
-    with running(tmp_path / "data", env=env) as daemon:
+    with running(tmp_path / "data", env={**env, **chosen(ADAPTER)}) as daemon:
         found = daemon.get("/agents/codex/models")
         models = {model["id"]: model for model in found["models"]}
         assert "gpt-5.5" in models

@@ -13,7 +13,7 @@ from dragoman.agents.codex import ADAPTER
 from dragoman.testing.model import ScriptedModel
 from tests.agents.codex.live.scripts import calls, configured, run
 from tests.agents.codex.live.watch import asked, kill, outcomes, servers
-from tests.agents.live import Bench, Live, executable
+from tests.agents.live import Bench, Live, chosen, command
 from tests.agents.watch import done, ended, heard, says
 from tests.cases.common import eventually
 from tests.daemon import running
@@ -25,8 +25,8 @@ UNKNOWN = "01a1df85-0000-7000-8000-000000000000"
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[Live]:
     """A session on a daemon of its own, which may be killed."""
-    executable(ADAPTER)
-    with running(tmp_path / "data") as daemon, ScriptedModel(()) as model:
+    command(ADAPTER)
+    with running(tmp_path / "data", env=chosen(ADAPTER)) as daemon, ScriptedModel(()) as model:
         yield Live(daemon, model, tmp_path, ADAPTER.id, configured())
 
 

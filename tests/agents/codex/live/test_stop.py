@@ -10,7 +10,7 @@ import pytest
 from dragoman.agents.codex import ADAPTER
 from tests.agents.codex.live.scripts import calls, configured, run
 from tests.agents.codex.live.watch import outcomes, servers
-from tests.agents.live import Bench, Live, bench, executable
+from tests.agents.live import Bench, Live, bench, chosen, command
 from tests.agents.watch import done, heard
 from tests.cases.common import eventually
 from tests.daemon import running
@@ -90,8 +90,8 @@ def test_an_interrupt_ends_the_commands_of_the_turn(codex: Bench) -> None:
 
 
 def test_a_daemon_that_stops_withdraws_what_is_asked(tmp_path: Path) -> None:
-    executable(ADAPTER)
-    with running(tmp_path / "data") as daemon, bench(
+    command(ADAPTER)
+    with running(tmp_path / "data", env=chosen(ADAPTER)) as daemon, bench(
         ADAPTER, configured(), daemon, tmp_path, "stopped"
     ) as made:  # fmt: skip
         live = made.session(calls(run("touch one.txt")), "Again.")

@@ -225,7 +225,8 @@ def test_case_13_a_persons_own_words_are_redacted_and_reach_the_agent(daemon: Da
 
 def test_case_13_a_message_that_waits_is_shown_without_secrets(daemon: Daemon) -> None:
     """Before, `queue.updated` repeated what waits."""
-    talk = Talk(daemon, env=OWN)
+    talk = Talk(daemon, env=OWN, title=f"with {VALUE}")
+    assert talk.info["title"] == "with [redacted:MY_SECRET]"
     talk.send(prompt(*write(BEGIN), ["stay"]))
     talk.until("turn.started")
     waiting = talk.send(f"say {VALUE}")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.runtime import stderr
-from dragoman.runtime.stderr import HELD_BYTES, StderrFile
+from dragoman.runtime.stderr import HELD_BYTES, StderrFile, StderrFilter, without_secrets
+from dragoman.wire.redact import Redactor
 
 CAP = 4096
 
@@ -86,3 +90,29 @@ def keep_nothing(data_dir: Path) -> None:
         await file.close()
 
     asyncio.run(run())
+
+
+KEY, LINES = "sk-ant-0123456789", "first line\nsecond line"
+REDACTOR = Redactor([("KEY", KEY), ("LINES", LINES)])
+words = st.lists(
+    st.sampled_from([KEY, LINES, KEY[:5], "first line\n", "word", " ", "\n", "é", "\udcff"]),
+    max_size=12,
+).map("".join)
+
+
+@given(words, st.lists(st.integers(0, 200), max_size=12))
+def test_however_it_is_written_nothing_secret_is_kept(text: str, places: list[int]) -> None:
+    data = text.encode(errors="surrogateescape")
+    edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
+    filter = StderrFilter(lambda: REDACTOR)
+    kept = b"".join(filter.feed(data[a:b]) for a, b in itertools.pairwise(edges)) + filter.close()
+    assert kept == without_secrets(data, REDACTOR)
+    assert KEY.encode() not in kept
+    assert LINES.encode() not in kept
+
+
+def test_a_line_without_end_is_kept_as_it_comes_and_cut_in_no_secret() -> None:
+    filter = StderrFilter(lambda: REDACTOR)
+    kept = filter.feed(b"x" * 100_000 + KEY[:9].encode())
+    assert kept == b"x" * 100_000
+    assert filter.feed(KEY[9:].encode() + b"\n") == b"[redacted:KEY]\n"

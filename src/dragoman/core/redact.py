@@ -81,21 +81,16 @@ class Redaction:
         drafts = [*self.held, *drafts]
         self.held = []
         texts = self._texts(drafts)
-        begins = {item_id: self._redactor.begins_at(text) for item_id, text in texts.items()}
-        if hold and any(at < len(texts[item_id]) for item_id, at in begins.items()):
+        if hold and any(self._redactor.begins_at(text) < len(text) for text in texts.values()):
             end = self._decided(drafts, texts)
-            if end < len(drafts):
-                drafts, self.held = drafts[:end], drafts[end:]
-                texts = self._texts(drafts)
-                begins = {
-                    item_id: self._redactor.begins_at(text) for item_id, text in texts.items()
-                }
+            drafts, self.held = drafts[:end], drafts[end:]
+            texts = self._texts(drafts) if self.held else texts
         if self._is_suspicious(drafts, texts):
             return self._redacted(drafts, texts)
         for item_id, text in texts.items():
             stream = self._streams[item_id]
             stream.size += len(text) - len(stream.shown)
-            stream.shown = text[begins[item_id] :]
+            stream.shown = text[self._redactor.begins_at(text) :]
         for draft in drafts:
             if type(draft.body) is ItemCompleted:
                 self._streams.pop(draft.body.item.item_id, None)

@@ -142,9 +142,10 @@ class Sessions:
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
         ensure_supported(adapter, wanted, self._agents.all())
         redactor = await self._agents.secrets.of_session(wanted)
+        state = await self._first_state(adapter, wanted)
         if redactor is not None:
             logs.redact_here(redactor.text)
-        state = await self._first_state(adapter, wanted)
+            state.title = redactor.text(state.title or "") or None
         self._agents.ensure_has(adapter, wanted.agent_version)
         found = await self._agents.ready(adapter, wanted.agent_version)
         now = now_ms()

@@ -41,10 +41,12 @@ LINE_WITH_RAW = (
 )
 _LINK = "(SELECT chain FROM events WHERE session = ?1 AND sequence = ?3)"
 _JOIN = """
-    SELECT CAST(group_concat({what}, {between}) || {end} AS BLOB) FROM (
-        SELECT {columns} FROM events WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3
-        ORDER BY sequence
-    ) e
+    SELECT CAST(group_concat(shown, {between}) AS BLOB){also} FROM (
+        SELECT {what} AS shown FROM (
+            SELECT {columns} FROM events WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3
+            ORDER BY sequence
+        ) e {more}
+    )
 """
 # Each statement costs a wait for the interpreter's lock, so there is one for the usual case.
 _WITHIN = """
@@ -67,18 +69,19 @@ _END_WITH_RAW = f"""
     ) WHERE size <= ?4
 """
 _FRAME = "'id: ' || sequence || x'0a' || 'data: ' || {line} || x'0a0a'"
-_CHAIN = f"': chain ' || ?3 || ' ' || lower(hex({_LINK})) || x'0a0a'"
+# One more row: to add it to what was joined would copy all of that.
+_CHAIN = f"UNION ALL SELECT ': chain ' || ?3 || ' ' || lower(hex({_LINK})) || x'0a0a'"
 
 
 class _Form:
     """How events are put together: the statements for it, with native messages and without."""
 
-    def __init__(self, what: str, between: str, end: str = "''") -> None:
-        join = partial(_JOIN.format, between=between, end=end)
-        plain = join(what=what.format(line=_LINE), columns="sequence, line")
-        with_raw = join(what=what.format(line=LINE_WITH_RAW), columns="*")
-        self._plain, self._with_raw = (f"SELECT ({each}), {_LINK}" for each in (plain, with_raw))
-        self._within = _WITHIN.format(join=plain, link=_LINK)
+    def __init__(self, what: str, between: str, *, link: str, more: str = "") -> None:
+        join = partial(_JOIN.format, between=between, more=more)
+        plain = partial(join, what=what.format(line=_LINE), columns="sequence, line")
+        self._plain = plain(also=f", {link}")
+        self._with_raw = join(what=what.format(line=LINE_WITH_RAW), columns="*", also=f", {link}")
+        self._within = _WITHIN.format(join=plain(also=""), link=link)
 
     def read(
         self,
@@ -91,7 +94,7 @@ class _Form:
     ) -> tuple[bytes, int, bytes | None]:
         """Events up to the wanted one, as many as there is room for, at least the next.
 
-        With the last one's sequence and link.
+        With the last one's sequence and, where it is not among the events, its link.
         """
         if wanted <= after:
             return b"", after, link_at(db, session, after)
@@ -107,8 +110,8 @@ class _Form:
         return joined, end, link
 
 
-_PAGE = _Form("{line}", "','")
-_STREAM = _Form(_FRAME, "''", _CHAIN)
+_PAGE = _Form("{line}", "','", link=_LINK)
+_STREAM = _Form(_FRAME, "''", link="NULL", more=_CHAIN)
 
 
 class Readers:

@@ -246,8 +246,9 @@ class Kin:
         elders = [each for each in children if each.started <= process.started]
         if len(elders) != 1:
             return None
+        found = linux.mark_on(process.pid)
         with self._lock:
-            marks = self._elders(process, linux.mark_on(process.pid))
+            marks = self._elders(process, found)
         return elders[0] if marks == {elders[0].mark} else None
 
     def _elders(self, process: Process, found: str | None = "") -> set[str] | None:
@@ -295,13 +296,13 @@ class Kin:
                 if not self._wait_until_due():
                     self._looking = False
                     return
-                sweeps = Sweeps(self._sweeps)
-                watchers, self._watchers = self._watchers, []
+                sweeps, watchers = Sweeps(self._sweeps), tuple(self._watchers)
             began = time.monotonic()
             complete = self._look(sweeps, learn=bool(watchers))
             over = {each for each in sweeps.all if each.look_ended(began, complete=complete)}
             with self._wanted:
                 self._sweeps = [each for each in self._sweeps if each not in over]
+                self._watchers = self._watchers[len(watchers) :]
             for watcher in watchers:
                 watcher.set_result(None)
 

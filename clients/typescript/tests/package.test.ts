@@ -40,7 +40,7 @@ test("plain Node can use it, and it has no dependencies", async () => {
     'import * as all from "dragoman-client"; console.log(Object.keys(all).sort().join(" "))',
   );
   expect(names.trim()).toBe(
-    "DEFAULT_URL DragomanClient DragomanError Files Http NoAnswer isTemporary",
+    "DEFAULT_URL DragomanClient DragomanError Files HistoryDiverged Http NoAnswer Position isTemporary",
   );
 });
 

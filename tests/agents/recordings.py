@@ -57,10 +57,11 @@ class Case(Struct, frozen=True):
         amended = getattr(_said(self.agent), "amended", None)
         return transcript if amended is None else cast(Transcript, amended(transcript))
 
-    def play(self, transcript: Transcript | None = None) -> Played:
-        """What comes of it, or of what became of it."""
+    def play(self, transcript: Transcript | None = None, adapter: Adapter | None = None) -> Played:
+        """What comes of it, or of what became of it; with another adapter, where one is given."""
         transcript = self.transcript() if transcript is None else transcript
-        return play(self.adapter, transcript, _said(self.agent).command_of, self._spec(transcript))
+        spec, command_of = self._spec(transcript), _said(self.agent).command_of
+        return play(adapter or self.adapter, transcript, command_of, spec)
 
     def _spec(self, transcript: Transcript) -> Spec:
         said, meta = _said(self.agent), transcript[0].meta if transcript else Meta()

@@ -68,6 +68,19 @@ def test_case_16_what_cannot_be_decoded_is_one_event_with_its_hash(
     assert said(talk.turn(saying(AFTER))) == ["still here"]
 
 
+@pytest.mark.parametrize("depth", [150, 900, 950, 960, 970, 980, 990])
+def test_case_16_what_is_nested_deeply_breaks_nobodys_stream(daemon: Daemon, depth: int) -> None:
+    """Before, about 960 lists in each other could be stored, and then broke the turn's stream."""
+    talk = Talk(daemon)
+    deep = b'{"type":"error","message":"x","details":' + b"[" * depth + b"]" * depth + b"}\n"
+    turn = talk.turn(saying(deep, AFTER))
+    assert (said(turn), outcome(turn)) == (["still here"], "completed")
+    assert len(unparsed(turn)) == (depth > 200)
+    page = daemon.get(f"{talk.path}/events?include_raw=true")
+    raws = [event["raw"] for event in page["events"] if event["raw"]]
+    assert any(raw.get("encoding") == "base64" for raw in raws) == (depth > 200)
+
+
 def test_case_16_a_number_that_nobody_can_hold_stays_what_it_is_in_raw(daemon: Daemon) -> None:
     talk = Talk(daemon)
     talk.turn(saying(b'{"type":"nobody knows","n":1e999}\n'))

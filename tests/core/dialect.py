@@ -41,7 +41,7 @@ from dragoman.schema.commands import (
     Interrupt,
     Prompt,
 )
-from dragoman.schema.events import Question, SessionUpdated, Stderr, Usage
+from dragoman.schema.events import ModelUsage, Question, SessionUpdated, Stderr, Usage
 from dragoman.schema.items import (
     FileRef,
     Image,
@@ -79,7 +79,13 @@ begins = st.just(BeginTurn(metadata={"native_turn_id": "n1"}))
 ends = st.builds(
     EndTurn,
     outcome=st.sampled_from(("completed", "failed", "interrupted")),
-    usage=st.sampled_from((None, Usage(input_tokens=1))),
+    usage=st.sampled_from(
+        (
+            None,
+            Usage(input_tokens=1),
+            Usage(input_tokens=-1, cost_usd=-0.5, models={"m": ModelUsage(output_tokens=-2)}),
+        )
+    ),
 )
 starts = st.builds(
     StartItem,

@@ -11,7 +11,9 @@ import pytest
 from dragoman.adapter import (
     AskPermission,
     Claim,
+    Delivered,
     EndInput,
+    Noise,
     Notify,
     Request,
     Resolve,
@@ -20,15 +22,17 @@ from dragoman.adapter import (
     Spec,
     Step,
     Unparsed,
+    Update,
 )
 from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer, Output
-from dragoman.schema.commands import AnswerPermission, Command, PermissionMode
-from dragoman.schema.events import AgentUnparsed, Draft
+from dragoman.schema.commands import AnswerPermission, Command, PermissionMode, Prompt
+from dragoman.schema.events import AgentUnparsed, Draft, SessionUpdated
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Answered, Overdue, Reply
 
 ASK = AskPermission(key="1", action="sing")
+NEWS = SessionUpdated(title="News")
 
 
 class Scripted:
@@ -52,6 +56,8 @@ class Scripted:
         return self._say()
 
     def command(self, command: Command) -> Iterable[Step]:
+        if isinstance(command, Prompt):
+            return ()
         assert isinstance(command, AnswerPermission)
         return Respond(key=command.key, result=command.reply), Resolve(command=command)
 
@@ -65,11 +71,15 @@ class Scripted:
         return ()
 
 
-def interpreter(converter: Scripted, mode: PermissionMode = "default") -> Interpreter:
+def interpreter(
+    converter: Scripted,
+    mode: PermissionMode = "default",
+    noise: tuple[Noise, ...] | None = None,
+) -> Interpreter:
     numbers = itertools.count(1)
     normalizer = Normalizer(lambda kind: f"{kind}_{next(numbers)}")
     state = SessionState(agent_mode="build", permission_mode=mode)
-    return Interpreter("test", converter, normalizer, state, on_defect=defects.append)
+    return Interpreter("test", converter, normalizer, state, on_defect=defects.append, noise=noise)
 
 
 defects: list[Exception] = []
@@ -144,6 +154,37 @@ def test_a_reply_that_is_not_understood_is_kept() -> None:
     told.replied("tag", Answered(b"{}"), b'{"id":"x","result":{}}')
     (draft,) = unparsed(told.take())
     assert draft.raw == b'{"id":"x","result":{}}'
+
+
+PING = Noise(where={"type": "ping"}, why="nothing")
+
+
+@pytest.mark.parametrize("steps", [(), (Send(b"x"),), (Claim("c"),)])
+def test_case_16_what_comes_to_no_event_and_is_no_noise_is_kept(steps: tuple[Step, ...]) -> None:
+    """Before, a line that was understood, and was about nothing that was there, vanished."""
+    told = interpreter(Scripted(*steps), noise=(PING,))
+    told.receive(b'{"type":"pong"}')
+    told.receive(message := b'{"type":"pong","n":2}')
+    assert unparsed(told.take())[-1].raw is message
+    told.replied("tag", Answered(b"7"), reply := b'{"id":"x","result":7}')
+    assert [draft.raw for draft in unparsed(told.take())] == [reply]
+    told.asked("1", asks := b'{"id":1,"method":"m"}')
+    assert [draft.raw for draft in unparsed(told.take())] == [asks]
+
+
+@pytest.mark.parametrize("line", [b'{"type":"ping"}', b'{"type":"ping","cut":"\\ud83d"}'])
+def test_noise_leaves_no_event(line: bytes) -> None:
+    told = interpreter(Scripted(), noise=(PING,))
+    told.receive(line)
+    assert told.take() == []
+
+
+def test_what_waits_for_a_persons_message_to_be_shown_is_no_noise_either() -> None:
+    told = interpreter(Scripted(Delivered(message_id="m1", echoed=True), Update(body=NEWS)),
+                       noise=())  # fmt: skip
+    list(told.command(Prompt(message_id="m1", text="Hi")))
+    told.receive(b'{"type":"begin"}')
+    assert unparsed(told.take()) == []
 
 
 def test_what_is_for_the_agent_keeps_its_order() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dragoman.adapter import (
+    AskPermission,
     BeginTurn,
     CompleteItem,
     Delivered,
@@ -11,6 +14,7 @@ from dragoman.adapter import (
     EndTurn,
     Report,
     StartItem,
+    Step,
     Update,
     whole,
 )
@@ -187,6 +191,38 @@ def test_an_echo_before_the_acceptance_is_the_acceptance() -> None:
     stage.say(Delivered(message_id="m1"))
     assert [item.message_id for item in completed(stage)] == ["m1"]
     assert stage.tape.violations() == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [MESSAGE, Delta("a", "one"), AskPermission(key="p", action="sing")],
+    ids=lambda step: type(step).__name__,
+)
+def test_case_16_an_answer_without_a_word_about_the_message_comes_after_it(answer: Step) -> None:
+    """Before, where the lines were lost in which an agent accepts a message, it came too late."""
+    stage = Stage()
+    stage.normalizer.remember(Prompt(message_id="m1", text="words"))
+    stage.say(answer)
+    assert Delivered(message_id="m1") in stage.tape.others
+    assert stage.tape.types()[1:3] == ["turn.started", "item.started"]
+    stage.say(Echo(message_id="m1", native_id="n1", text="words"), Delivered(message_id="m1"))
+    assert [item.message_id for item in completed(stage) if item.role == "user"] == ["m1"]
+    assert stage.tape.violations() == []
+
+
+def test_case_16_a_turn_that_the_agent_begins_itself_takes_no_message() -> None:
+    stage = Stage()
+    stage.normalizer.remember(Prompt(message_id="m1", text="words"))
+    stage.say(BeginTurn(), MESSAGE)
+    assert stage.tape.others == []
+
+
+def test_a_message_that_was_taken_back_is_not_shown() -> None:
+    stage = Stage()
+    stage.normalizer.remember(Prompt(message_id="m1", text="words"))
+    stage.normalizer.forget("m1")
+    stage.say(MESSAGE)
+    assert stage.tape.others == []
 
 
 def test_an_echo_of_what_nobody_wrote_is_a_system_item(stage: Stage) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw, Struct
 
-from dragoman.wire.decode import Unknown, blocks, decode
+from dragoman.wire.decode import MAX_DEPTH, Unknown, blocks, decode, is_deep
 
 anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 strings = msgspec.json.Decoder(str)
@@ -76,6 +76,38 @@ def test_a_byte_order_mark_is_skipped() -> None:
 def test_what_cannot_be_decoded_is_a_msgspec_error(message: bytes, error: str) -> None:
     with pytest.raises(msgspec.DecodeError, match=error):
         decode(message, anything)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"[" * MAX_DEPTH + b"]" * MAX_DEPTH,
+        b"[" + b"[[]]," * 1000 + b"1]",
+        b'{"a":"' + b"[" * 1000 + b'"}',
+        b'{"a":"' + rb"\"[" * 1000 + b'"}',
+        b'["' + rb"\\" + b'",' + b"[[]]," * 1000 + b"1]",
+    ],
+    ids=["as deep as may be", "many beside each other", "in a text", "in quotes", "a backslash"],
+)
+def test_what_only_has_many_brackets_is_decoded(message: bytes) -> None:
+    decode(message, anything)
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"]":', b'{"a\\"}":'])
+def test_case_16_what_is_nested_deeper_is_refused_wherever_one_stands(opening: bytes) -> None:
+    """Before, it depended on the stack: what one could decode, the next reader could not."""
+    closing = opening.translate(bytes.maketrans(b"[{", b"]}"), b'"a:\\]}')[::-1]
+    depth = MAX_DEPTH + 1
+    message = (opening * depth)[: len(opening) * depth] + b"1" + closing * depth
+    assert is_deep(message)
+    with pytest.raises(msgspec.DecodeError, match="nested too deeply"):
+        decode(message, anything)
+
+
+def test_case_16_a_long_text_that_is_cut_off_costs_no_time() -> None:
+    """A look at the brackets from each of its quotes on would take minutes."""
+    message = b"[" * 150 + b"{}," * 100 + b'"' + rb"\"[" * 1_000_000
+    assert not is_deep(message)
 
 
 @given(st.binary())

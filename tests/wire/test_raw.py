@@ -52,6 +52,7 @@ def test_json_stands_there_verbatim(value: Any, ascii_only: bool) -> None:
         b"NaN",
         b"01",
         b"[" * 100_000 + b"]" * 100_000,
+        b"[" * 201 + b"]" * 201,
     ],
 )
 def test_anything_else_stands_there_as_base64(message: bytes) -> None:

@@ -18,6 +18,7 @@ from dragoman.adapter import (
     Converter,
     Delta,
     Exit,
+    Noise,
     Requester,
     Respond,
     Spec,
@@ -26,6 +27,7 @@ from dragoman.adapter import (
     Update,
 )
 from dragoman.core.fold import SessionState
+from dragoman.core.noise import is_noise
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.policy import decide
 from dragoman.schema.commands import Command, Interrupt, Prompt
@@ -73,6 +75,7 @@ class Interpreter:
         state: SessionState,
         is_own: Callable[[Sequence[str]], bool] = lambda files: True,
         on_defect: OnDefect = raise_defect,
+        noise: Sequence[Noise] | None = None,
     ) -> None:
         self._agent = agent
         self._converter = converter
@@ -82,6 +85,8 @@ class Interpreter:
         self._on_defect = on_defect
         self._is_own = is_own
         """Whether files are where the session works; only who sees the disk knows its links."""
+        self._noise = noise
+        """What may leave no event; None: anything may."""
 
     def receive(self, message: bytes) -> None:
         """The agent said something; what cannot be decoded is kept, and harms nothing else."""
@@ -89,6 +94,8 @@ class Interpreter:
             self._run(self._converter.receive(message), message)
         except Exception as error:  # noqa: BLE001 - a dialect's defect costs one message
             self._unparsed(error, message)
+        else:
+            self._keep(message)
 
     def asked(self, key: str, message: bytes) -> None:
         """The agent wants an answer; where nothing is understood it is a refusal, at once."""
@@ -101,6 +108,7 @@ class Interpreter:
             if not steps:
                 self.stray("a request that nobody here answers", message)
         self._run(steps, message)
+        self._keep(message)
         if all(isinstance(step, Unparsed) for step in steps):
             self._normalizer.apply(Respond(key=key, error=_UNKNOWN), message)
 
@@ -111,10 +119,20 @@ class Interpreter:
             self._run(self._converter.replied(tag, reply), message)
         except Exception as error:  # noqa: BLE001 - as above
             self._unparsed(error, message)
+        else:
+            if message is not None:
+                self._keep(message)
 
     def stray(self, error: str, message: bytes | None) -> None:
         """The agent said something that belongs to nothing; it is kept."""
         self._normalizer.apply(Unparsed(error=error, location=self._agent), message)
+
+    def _keep(self, message: bytes) -> None:
+        """Nothing vanishes: what came to no event, and is not known as noise, does now."""
+        if self._noise is None or self._normalizer.shows(message):
+            return
+        if not is_noise(self._noise, message):
+            self.stray("it is about nothing that is known here", message)
 
     def _unparsed(self, error: Exception, message: bytes | None) -> None:
         self.stray(_told(error), message)

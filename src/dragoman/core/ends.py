@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import UNSET
+from msgspec.structs import asdict, replace
 
 from dragoman.adapter import EndSession, EndTurn, Exit, Used
-from dragoman.schema.events import ErrorRaised, SessionEnded, TurnEnded
+from dragoman.schema.events import ErrorRaised, ModelUsage, SessionEnded, TurnEnded, Usage
+
+U = TypeVar("U", Usage, ModelUsage)
 
 NATIVE_ID = "native_turn_id"
 """Where a turn's metadata have the agent's own id of it: at the end as at the start."""
@@ -24,9 +27,23 @@ def turn_ended(
         turn_id=turn_id or UNSET,
         outcome=end.outcome,
         metadata={**named, **(end.metadata or {})} or UNSET,
-        usage=UNSET if known is None else known,
+        usage=UNSET if known is None else _counted(known),
         stop_reason=UNSET if end.stop_reason is None else end.stop_reason,
     )
+
+
+def _counted(usage: Usage) -> Usage:
+    """The same, but nothing in it below zero."""
+    models = usage.models
+    if models is not UNSET:
+        models = {name: _not_below_zero(used) for name, used in models.items()}
+    return replace(_not_below_zero(usage), models=models)
+
+
+def _not_below_zero(used: U) -> U:
+    found = asdict(used)
+    below = [name for name, n in found.items() if isinstance(n, int | float) and n < 0]
+    return replace(used, **dict.fromkeys(below, 0)) if below else used
 
 
 def process_exit(exit: Exit) -> ErrorRaised:

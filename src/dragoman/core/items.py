@@ -25,7 +25,9 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.wire import decode as wire
 
+_any = msgspec.json.Decoder()
 MAX_TEXT = 4 << 20
 """A message longer than this goes on in a next item: no event, and no memory, without bound."""
 MAX_PREVIEW = 1 << 20
@@ -353,7 +355,7 @@ def _about_call(parts: shape.Parts, call_id: str) -> shape.Parts:
 def _with_input(parts: shape.Parts, whole: str) -> shape.Parts:
     """Keep the agent's own parsed input where it differs from what it streamed."""
     try:
-        parsed = msgspec.json.decode(whole)
+        parsed = wire.decode(whole.encode(), _any)
     except msgspec.DecodeError:
         parsed = whole
     return tuple(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -75,9 +76,18 @@ class Normalizer:
         out, self.out = self.out, []
         return out
 
+    def shows(self, raw: bytes) -> bool:
+        """Whether this native message has caused an event that nobody has taken yet."""
+        waiting = chain(reversed(self.out), self._held)
+        return any(isinstance(each, Draft) and each.raw is raw for each in waiting)
+
     def remember(self, prompt: Prompt) -> None:
         """Know a message that is about to be sent, so that Delivered can show it."""
         self._prompts.remember(prompt)
+
+    def forget(self, message_id: str) -> None:
+        """A message that was sent to a process that is gone was taken back."""
+        self._prompts.forget(message_id)
 
     def request(self, request_id: str) -> Request | None:
         """The open request with this id of ours."""
@@ -204,6 +214,9 @@ class Normalizer:
 
     def _enter_turn(self) -> None:
         """Before anything else of a turn: the turn, then the person's message."""
+        if self.turn_id is None:
+            # Nobody said that a turn begins: the agent answers what was sent, if anything was.
+            self._prompts.presume()
         self._begin_turn("daemon")
         self._show_due()
 

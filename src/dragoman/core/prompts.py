@@ -16,7 +16,12 @@ class Prompts:
 
     def remember(self, prompt: Prompt) -> None:
         """Know a message that is about to be sent."""
+        self._sent.pop(prompt.message_id, None)
         self._sent[prompt.message_id] = prompt
+
+    def forget(self, message_id: str) -> None:
+        """It was taken back."""
+        self._sent.pop(message_id, None)
 
     def accepted(self, message_id: str | None) -> bool:
         """The agent has it: it is due; False where it was before, or nobody sent it."""
@@ -24,6 +29,11 @@ class Prompts:
         if prompt is not None:
             self.due.append(prompt)
         return prompt is not None
+
+    def presume(self) -> None:
+        """The agent works without a word about what it accepted: it must be what was sent last."""
+        if self._sent:
+            self.accepted(next(reversed(self._sent)))
 
     def take(self, message_id: str | None = None) -> Prompt | None:
         """The due message of this id, else none; without an id the first one. It is shown now."""

@@ -84,6 +84,7 @@ class Pump:
             row.state,
             partial(is_beneath, row.directory),
             partial(report_defect, adapter),
+            adapter.noise,
         )
         self.journal = Journal(
             store, row.session_id, row.state, lambda: self.normalizer.quiet, redactor, wake

@@ -294,6 +294,7 @@ class Session:
         left = Draft(self._mail.without(message_id), "daemon", self.state.native_session_id)
         await self._pump.journal.cancel(message_id, [left])
         self._mail.cancelled(message_id)
+        self._normalizer.forget(message_id)
 
     # --- Other actions ---
 

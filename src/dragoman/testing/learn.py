@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from dragoman.wire.decode import is_deep
+
 MIN_CHARS = 6
 """Shorter words are too common to be replaced wherever they stand, unless they are ids."""
 SHOWN_CHARS = 300
@@ -150,7 +152,7 @@ class Substitutions:
 
 def _json(line: bytes) -> Any:
     try:
-        return msgspec.json.decode(line)
+        return None if is_deep(line) else msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
 

@@ -47,6 +47,10 @@ class Played(Struct, frozen=True, kw_only=True):
     """What was recorded towards the agent, and our converter would not have sent."""
     aside: tuple[bytes, ...] = ()
     """What a process said that many share, and not to this session."""
+    unclaimed: tuple[bytes, ...] = ()
+    """Of the native lines, what it said under keys that are nobody's."""
+    sent_in_turn: frozenset[str] = frozenset()
+    """The messages of people that were sent while a turn was running, by their ids."""
 
 
 def spec_of(adapter: Adapter, meta: Meta) -> Spec:
@@ -89,12 +93,18 @@ class _Player:
             variant=spec.variant,
         )
         self._interpreter = Interpreter(
-            adapter.id, adapter.converter(spec), self._normalizer, self._state
+            adapter.id,
+            adapter.converter(spec),
+            self._normalizer,
+            self._state,
+            noise=adapter.noise,
         )
         self._names = Substitutions()
         self._sides: list[Counterpart] = [Lines(self._names)]
         self._on_way: dict[str, bytes] = {}
         self._lost: dict[bytes, str] = {}
+        self._unclaimed: list[bytes] = []
+        self._sent_in_turn: set[str] = set()
         self._native: list[bytes] = []
         self._heard: dict[int, int] = {}
         self._events: list[Event] = []
@@ -185,6 +195,8 @@ class _Player:
         """A message of our own; one that was lost with its process is sent again as the same."""
         message_id = self._lost.pop(recorded, None) or self._new_id("msg")
         self._on_way[message_id] = recorded
+        if self._normalizer.turn_id is not None:
+            self._sent_in_turn.add(message_id)
         return msgspec.structs.replace(prompt, message_id=message_id)
 
     def _fitting(self, command: Command | None) -> Command | None:
@@ -228,7 +240,8 @@ class _Player:
     def stop(self) -> None:
         """The recording is over: what is open closes as when the daemon stops."""
         for side in self._sides if not self._is_over() else ():
-            self._native += side.unclaimed()
+            self._unclaimed += side.unclaimed()
+        self._native += self._unclaimed
         self._normalizer.interrupted("restart")
         self._take(self._interpreter.take())
 
@@ -272,6 +285,8 @@ class _Player:
             unanswered=tuple(line for side in self._sides for line in side.sent),
             strays=tuple(line for side in self._sides for line in side.strays),
             aside=tuple(line for side in self._sides for line in side.aside),
+            unclaimed=tuple(self._unclaimed),
+            sent_in_turn=frozenset(self._sent_in_turn),
         )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.adapter import EVERYONE, Adapter, Noise, Request
+from dragoman.adapter import EVERYONE, Adapter, Request
+from dragoman.core import noise
 from dragoman.core.advance import keys_of
 from dragoman.testing.transcript import Eof, Line, Run, Signal
 from dragoman.wire.raw import as_json
@@ -39,40 +40,14 @@ def native_value(line: bytes) -> Any:
 
 def is_noise(adapter: Adapter, line: bytes) -> bool:
     """Whether the adapter lists such messages as noise."""
-    value = native_value(line)
-    return any(_matches(noise, value) for noise in adapter.noise)
-
-
-def _matches(noise: Noise, value: Any) -> bool:
-    return all(_is(_at(value, path), wanted) for path, wanted in noise.where.items())
-
-
-_ABSENT = object()
-
-
-def _at(value: Any, path: str) -> Any:
-    for step in path.split("."):
-        if isinstance(value, Mapping) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return _ABSENT
-    return value
-
-
-def _is(found: Any, wanted: Any) -> bool:
-    if isinstance(wanted, str) and wanted.endswith("*"):
-        return isinstance(found, str) and found.startswith(wanted[:-1])
-    # To Python, True is 1.
-    return found is not _ABSENT and type(found) is type(wanted) and bool(found == wanted)
+    return noise.is_noise(adapter.noise, line)
 
 
 def count(adapter: Adapter, lines: Sequence[bytes], is_shown: Callable[[int], bool]) -> Share:
     """Count what became of each line; `is_shown` is asked by its index."""
     hidden = [line for at, line in enumerate(lines) if not is_shown(at)]
-    noise = sum(is_noise(adapter, line) for line in hidden)
-    return Share(shown=len(lines) - len(hidden), noise=noise, vanished=len(hidden) - noise)
+    known = sum(is_noise(adapter, line) for line in hidden)
+    return Share(shown=len(lines) - len(hidden), noise=known, vanished=len(hidden) - known)
 
 
 # --- For events as the API gives them, with include_raw ---

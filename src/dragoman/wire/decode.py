@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import TypeVar
 
 import msgspec
@@ -21,6 +22,15 @@ _ESCAPE = re.compile(
     rb"|.)",
     re.DOTALL,
 )
+
+
+MAX_DEPTH = 200
+"""Nested deeper, it is not decoded: who reads it next may stand deeper in a stack than we do."""
+# A text as a whole, also one that is cut off: never looked at twice, however long it is.
+_TEXT = re.compile(rb'"(?:[^"\\]+|\\.)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+"""One level down, or up; as signed bytes."""
 
 
 class Unknown(Struct, frozen=True):
@@ -43,6 +53,14 @@ def decode(message: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     return _decode(repaired, decoder)
 
 
+def is_deep(message: bytes) -> bool:
+    """Whether JSON is nested too deeply, for us and for others."""
+    if message.count(b"[") + message.count(b"{") <= MAX_DEPTH:
+        return False
+    steps = _TEXT.sub(b"", message).translate(_STEPS, _NO_BRACKETS)
+    return max(accumulate(memoryview(steps).cast("b")), default=0) > MAX_DEPTH
+
+
 def blocks(raws: Iterable[Raw], decoder: msgspec.json.Decoder[T]) -> Iterator[T | Unknown]:
     """Decode each block by itself: an unknown one costs only itself."""
     for raw in raws:
@@ -54,9 +72,11 @@ def blocks(raws: Iterable[Raw], decoder: msgspec.json.Decoder[T]) -> Iterator[T 
 
 
 def _decode(message: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    if is_deep(message):
+        raise msgspec.DecodeError("nested too deeply")
     try:
         return decoder.decode(message)
-    except RecursionError:
+    except RecursionError:  # of one who stands deep in a stack
         raise msgspec.DecodeError("nested too deeply") from None
     except UnicodeDecodeError as error:
         raise msgspec.DecodeError(f"invalid UTF-8: {error.reason}") from None

@@ -6,6 +6,8 @@ from binascii import b2a_base64
 
 import msgspec
 
+from dragoman.wire.decode import is_deep
+
 _json = msgspec.json.Decoder(msgspec.Raw)
 
 
@@ -19,9 +21,10 @@ def as_json(message: bytes) -> bytes:
 def is_one_line(message: bytes) -> bool:
     """Whether it is one line of JSON that every decoder reads.
 
-    A lone surrogate escape counts as not JSON: strict decoders, ours too, refuse it.
+    A lone surrogate escape counts as not JSON, and so does what is nested too deeply: strict
+    decoders, ours too, refuse it.
     """
-    if b"\n" in message or b"\r" in message:
+    if b"\n" in message or b"\r" in message or is_deep(message):
         return False
     try:
         _json.decode(message)

@@ -76,3 +76,10 @@ def test_the_preview_of_an_edit_does_not_speak_of_the_files_end() -> None:
 def test_the_preview_of_a_new_file() -> None:
     written = wanted("Write", file_path="/w/x", content="one\n")
     assert "new file mode" in diff_of(written)
+
+
+def test_case_16_a_path_that_is_no_text_is_only_in_the_input() -> None:
+    """Before, it was a defect of the converter's own, and the agent waited for ever."""
+    asked = wanted("Write", file_path=[None], content="x")
+    about = permission("k", asked, ask_of(asked, "/w").rule, MAIN).metadata
+    assert (about["input"]["file_path"], "paths" in about) == ([None], False)

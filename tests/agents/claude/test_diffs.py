@@ -63,3 +63,24 @@ def test_hunks_without_sense_leave_the_strings(hunks: Any) -> None:
 
 def test_an_edit_that_cannot_be_understood_has_no_result() -> None:
     assert after("a\n", "nowhere", "b") is None
+
+
+@pytest.mark.parametrize(
+    "hunks",
+    [
+        [{"oldStart": 1, "lines": ["-x", 1e30]}],
+        [{"oldStart": "1", "lines": ["-x"]}],
+        [{"oldStart": -3, "lines": ["-x"]}],
+        [{"oldStart": 1, "lines": "-x"}],
+        [{"oldStart": 1, "lines": [""]}],
+        [{"oldStart": 9, "lines": ["-x"]}],
+        [{"oldStart": 1, "lines": ["\\ No newline"]}],
+        [None],
+        {"oldStart": 1},
+    ],
+    ids=repr,
+)
+def test_case_16_hunks_that_make_no_sense_leave_the_strings(hunks: Any) -> None:
+    """Before, a line of a hunk that was no text was a defect of the converter's own."""
+    told = Edit(before="x\n", old="x", new="y", everywhere=False, hunks=hunks)
+    assert edited(told) == "y\n"

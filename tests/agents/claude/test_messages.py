@@ -55,3 +55,19 @@ def test_a_subagent_that_is_interrupted_says_so_itself() -> None:
     )  # fmt: skip
     item = events[-1][1]["item"]
     assert (item["kind"], item["subagent_id"]) == ("status", "sub_1")
+
+
+def test_case_16_arguments_with_a_deep_nest_are_kept_as_text() -> None:
+    """Before, they were looked into without a bound: a defect of the converter's own."""
+    heard = Heard()
+    nest = "[" * 3000 + "]" * 3000
+    block = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}
+    events = heard.hear(
+        streamed(type="message_start", message={"id": "msg_a"}),
+        streamed(type="content_block_start", index=0, content_block=block),
+        streamed(type="content_block_delta", index=0,
+                 delta={"type": "input_json_delta", "partial_json": nest}),
+        assistant({**block, "input": {"command": "ls"}}),
+    )  # fmt: skip
+    (call,) = [data["item"] for type, data in events if type == "item.completed"]
+    assert call["content"][0]["arguments"] == nest

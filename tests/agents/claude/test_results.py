@@ -89,3 +89,17 @@ def test_a_rewrite_with_the_same_content_has_an_empty_diff() -> None:
     item = completed("Write", "updated", told, file_path="/w/x")
     assert item.content is not None
     assert item.content[1] == FileRef(path="/w/x", action="write", diff="")
+
+
+def test_case_16_a_stderr_that_is_no_text_is_left_out() -> None:
+    """Before, it was a defect of the converter's own, and the result was lost."""
+    given = completed("Bash", "x", {"stdout": "out", "stderr": ["err"]})
+    assert given.content == (ToolResult(call_id="call", output="out"),)
+
+
+def test_case_16_an_exit_code_of_a_thousand_digits_is_only_text() -> None:
+    """Before, more digits than Python reads were a defect of the converter's own."""
+    text = f"Exit code {'9' * 5000}"
+    given = completed("Bash", text, error=True)
+    assert given.content == (ToolResult(call_id="call", output=text),)
+    assert "exit_code" not in given.fields

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dragoman.adapter import Exit
 from dragoman.schema.commands import Interrupt
 from dragoman.schema.events import Draft, Stderr, TurnEnded
 from tests.agents.claude.lines import Heard, assistant, streamed
+from tests.agents.counts import NO_COSTS, NO_COUNTS
 
 GONE = Exit(code=None, signal=9, expected=False,
             stderr=Stderr(head="", truncated=False, total_lines=0))  # fmt: skip
@@ -67,3 +70,73 @@ def test_without_a_result_all_answers_count_once_also_those_of_subagents() -> No
     assert end.usage
     assert (end.usage.input_tokens, end.usage.output_tokens) == (1030, 11)
     assert set(end.usage.models or {}) == {"m", "n"}
+
+
+# --- Counts that cannot be ---
+
+COUNTS = {"inputTokens": 100, "outputTokens": 10, "cacheReadInputTokens": 5,
+          "cacheCreationInputTokens": 6, "thinkingTokens": 7, "costUSD": 0.5}  # fmt: skip
+OURS = {"inputTokens": "input_tokens", "outputTokens": "output_tokens",
+        "cacheReadInputTokens": "cached_input_tokens", "costUSD": "cost_usd",
+        "cacheCreationInputTokens": "cache_write_tokens",
+        "thinkingTokens": "reasoning_tokens"}  # fmt: skip
+
+
+def used(heard: Heard, **counted: Any) -> Any:
+    """What a turn used that ends with these counts."""
+    events = heard.hear({"type": "result", "modelUsage": {"m": counted, "n": COUNTS}})
+    (end,) = [data for type, data in events if type == "turn.ended"]
+    return end["usage"]
+
+
+@pytest.mark.parametrize("count", NO_COUNTS, ids=repr)
+@pytest.mark.parametrize("name", [name for name in COUNTS if name != "costUSD"])
+def test_case_16_a_count_that_cannot_be_is_not_added_up(name: str, count: Any) -> None:
+    """Before, a negative count was taken off what others used, and a word cost the whole turn."""
+    usage = used(Heard(), **{**COUNTS, name: count})
+    assert usage[OURS[name]] == COUNTS[name]
+    assert usage["models"]["m"].get(OURS[name], 0) == 0
+    assert usage["models"]["n"][OURS[name]] == COUNTS[name]
+
+
+@pytest.mark.parametrize("cost", NO_COSTS, ids=repr)
+def test_case_16_a_cost_that_cannot_be_is_not_added_up(cost: Any) -> None:
+    """Before, a negative cost was passed on."""
+    usage = used(Heard(), **{**COUNTS, "costUSD": cost})
+    assert (usage["cost_usd"], usage["models"]["m"]["cost_usd"]) == (0.5, 0)
+
+
+def test_case_16_a_total_that_fell_is_counted_from_zero() -> None:
+    """Before, only where the output fell; any other count went below zero."""
+    heard = Heard()
+    used(heard, **COUNTS)
+    heard.hear({"type": "system", "subtype": "init", "model": "m"})
+    usage = used(heard, **{**COUNTS, "inputTokens": 40, "outputTokens": 11, "costUSD": 0.25})
+    own = usage["models"]["m"]
+    assert (own["input_tokens"], own["output_tokens"], own["cost_usd"]) == (40, 1, 0.25)
+
+
+@pytest.mark.parametrize("count", NO_COUNTS, ids=repr)
+def test_case_16_a_context_that_cannot_be_is_not_told(count: Any) -> None:
+    """Before, a context of -81 tokens was."""
+    window = {"m": {"inputTokens": 10, "contextWindow": 1000}}
+    for usage, models in (
+        ({"input_tokens": count}, window),
+        ({"input_tokens": 10}, {"m": {"contextWindow": count}}),
+    ):
+        heard = Heard()
+        begun = {"id": "msg_a", "model": "m", "usage": usage}
+        heard.hear(streamed(type="message_start", message=begun))
+        events = heard.hear({"type": "result", "modelUsage": models})
+        assert [type for type, _ in events if type == "session.updated"] == []
+
+
+@pytest.mark.parametrize("count", NO_COUNTS, ids=repr)
+def test_case_16_a_compacted_conversation_of_no_size_leaves_the_context(count: Any) -> None:
+    """Before, a negative one was told, and `true` was one token."""
+    heard = Heard()
+    heard.hear(answer("msg_a", 200))
+    about = {"compact_metadata": {"post_tokens": count}}
+    heard.hear({"type": "system", "subtype": "compact_boundary", **about})
+    events = heard.hear({"type": "result", "modelUsage": {"m": {"contextWindow": 1000}}})
+    assert [data["context"]["used"] for type, data in events if type == "session.updated"] == [201]

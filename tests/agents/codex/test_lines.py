@@ -11,8 +11,10 @@ import pytest
 from dragoman.adapter import EVERYONE
 from dragoman.agents.codex import lines, native
 from dragoman.schema.commands import Interrupt, Prompt
+from dragoman.schema.events import Draft
 from dragoman.wire.jsonrpc import Refused
-from tests.agents.codex.lines import THREAD, Heard, completed
+from tests.agents.codex.lines import THREAD, TURN, Heard, completed
+from tests.agents.counts import NO_COUNTS
 
 
 def line(method: str, **params: Any) -> bytes:
@@ -168,3 +170,117 @@ def test_a_message_that_came_too_late_to_join_begins_a_turn(is_over: bool) -> No
         heard.tell("turn/completed", turn=over)
     sent = [request.method for request in heard.requests()]
     assert sent == ["thread/start", "turn/start", "turn/steer", "turn/start"]
+
+
+# --- Counts that cannot be ---
+
+COUNTS = {"inputTokens": 100, "cachedInputTokens": 5, "cacheWriteInputTokens": 6,
+          "outputTokens": 10, "reasoningOutputTokens": 7, "totalTokens": 110}  # fmt: skip
+OURS = {"cachedInputTokens": "cached_input_tokens", "cacheWriteInputTokens": "cache_write_tokens",
+        "outputTokens": "output_tokens", "reasoningOutputTokens": "reasoning_tokens",
+        "inputTokens": "input_tokens"}  # fmt: skip
+
+
+def used(heard: Heard, *totals: dict[str, Any]) -> Any:
+    """What a turn used in which Codex tells these totals."""
+    for total in totals:
+        heard.tell("thread/tokenUsage/updated", tokenUsage={"total": total, "last": total})
+    told = heard.tell("turn/completed", turn={"id": TURN, "status": "completed"})
+    return next(data["usage"] for type, data in told if type == "turn.ended")
+
+
+def begin(heard: Heard) -> None:
+    """Another turn."""
+    heard.say(Prompt(message_id="msg_2", text="Go on"))
+    heard.replied("start:msg_2", {"turn": {"id": "turn-2"}})
+    heard.tell("turn/started", turn={"id": "turn-2"}, turnId="turn-2")
+
+
+@pytest.mark.parametrize("count", NO_COUNTS, ids=repr)
+@pytest.mark.parametrize("name", OURS)
+def test_case_16_a_count_that_cannot_be_is_not_added_up(name: str, count: Any) -> None:
+    """Before, a negative count made the next turn's too large, and a word cost all the counts."""
+    heard = Heard()
+    usage = used(heard, {**COUNTS, name: count})
+    assert usage[OURS[name]] == 0
+    assert all(number >= 0 for number in usage.values())
+    begin(heard)
+    total = {name: 2 * count for name, count in COUNTS.items()}
+    heard.tell("thread/tokenUsage/updated", turnId="turn-2",
+               tokenUsage={"total": total, "last": COUNTS})  # fmt: skip
+    told = heard.tell("turn/completed", turn={"id": "turn-2", "status": "completed"})
+    usage = next(data["usage"] for type, data in told if type == "turn.ended")
+    assert all(0 <= number <= 2 * 100 for number in usage.values())
+
+
+def test_case_16_a_total_that_fell_is_counted_from_zero() -> None:
+    """Before, a turn after which a total was smaller than before it had used nothing."""
+    heard = Heard()
+    used(heard, COUNTS)
+    begin(heard)
+    fallen = {**COUNTS, "inputTokens": 60, "outputTokens": 4}
+    heard.tell("thread/tokenUsage/updated", turnId="turn-2",
+               tokenUsage={"total": fallen, "last": fallen})  # fmt: skip
+    told = heard.tell("turn/completed", turn={"id": "turn-2", "status": "completed"})
+    usage = next(data["usage"] for type, data in told if type == "turn.ended")
+    assert (usage["input_tokens"], usage["output_tokens"]) == (60, 4)
+
+
+@pytest.mark.parametrize("count", NO_COUNTS, ids=repr)
+def test_case_16_a_context_that_cannot_be_is_not_told(count: Any) -> None:
+    """Before, a window of -258401 tokens was."""
+    for last, window in (({"totalTokens": count}, 1000), ({"totalTokens": 10}, count)):
+        usage = {"total": COUNTS, "last": last, "modelContextWindow": window}
+        assert Heard().tell("thread/tokenUsage/updated", tokenUsage=usage) == []
+
+
+# --- Lines that are almost right ---
+
+
+def test_case_16_a_command_that_began_as_nothing_known_still_has_its_result() -> None:
+    """Before, its completion was a defect of the converter's own, and its output was lost."""
+    heard = Heard()
+    begun = {"type": "commandExecution", "id": "call_1", "processId": [7]}
+    heard.tell("item/started", item=begun)
+    done = {**begun, "processId": "7", "command": "ls", "aggregatedOutput": "a", "exitCode": 0}
+    items = completed(heard.tell("item/completed", item={**done, "status": "completed"}))
+    assert [item["kind"] for item in items] == ["unknown", "tool_call", "tool_result"]
+
+
+def test_case_16_a_limit_without_a_proper_name_is_shown() -> None:
+    """Before, an id that was a list was a defect of the converter's own."""
+    limits = {"limitId": ["x"], "primary": {"usedPercent": 1}}
+    (told,) = Heard().tell("account/rateLimits/updated", rateLimits=limits)
+    assert told == ("session.updated", {"rate_limits": limits})
+
+
+def test_case_16_bytes_in_letters_that_no_base64_has_are_kept_as_they_are() -> None:
+    """Before, they were a defect of the converter's own, and the result was lost."""
+    part = {"type": "image", "data": "caf\u00e9", "mimeType": "image/png"}
+    call = {"type": "mcpToolCall", "id": "call_1", "server": "s", "tool": "t"}
+    given = {**call, "status": "completed", "result": {"content": [part]}}
+    (_, done) = completed(Heard().item(**given))
+    assert list(done["content"][1:]) == [{"type": "json", "json": part}]
+
+
+def test_case_16_a_hook_that_says_what_is_no_text_is_shown() -> None:
+    """Before, it was a defect of the converter's own."""
+    prompt = {"type": "hookPrompt", "id": "h1", "fragments": [{"text": ["x"]}, {"text": "Go on"}]}
+    (item,) = completed(Heard().item(**prompt))
+    assert list(item["content"]) == [{"type": "text", "text": "Go on"}]
+
+
+def test_case_16_a_sleep_longer_than_any_number_is_shown() -> None:
+    """Before, it was a defect of the converter's own."""
+    line = b'{"method":"item/completed","params":{"threadId":"%b","item":{"type":"sleep","id":"z",'
+    heard = Heard()
+    heard.interpreter.receive(line % THREAD.encode() + b'"durationMs":1%b}}}' % (b"0" * 400))
+    drafts = [draft for draft in heard.interpreter.take() if isinstance(draft, Draft)]
+    assert [draft.body.type for draft in drafts] == ["item.started", "item.completed"]
+
+
+def test_case_16_an_error_with_a_deep_nest_in_its_message_is_told() -> None:
+    """Before, its message was looked into without a bound."""
+    error = {"message": '{"x":' + "[" * 3000 + "]" * 3000 + "}"}
+    (told,) = Heard().tell("error", error=error, willRetry=False)
+    assert told[1]["message"] == error["message"]

@@ -35,6 +35,7 @@ from dragoman.schema.events import (
     Usage,
 )
 from dragoman.schema.items import FileRef, Json, Reasoning, Status, Text, ToolCall, ToolResult
+from tests.agents.counts import NO_COSTS, NO_COUNTS
 
 
 def hear(converter: MockConverter, *messages: dict[str, Any]) -> list[Step]:
@@ -86,6 +87,32 @@ def test_the_end_of_the_session_and_the_context_are_told(converter: MockConverte
 def test_an_error_is_reported(converter: MockConverter) -> None:
     error = {"type": "error", "message": "Oh.", "code": "bad", "details": {"a": 1}}
     assert hear(converter, error) == [Report(message="Oh.", code="bad", details={"a": 1})]
+
+
+@pytest.mark.parametrize("count", NO_COUNTS, ids=repr)
+def test_case_16_a_count_that_cannot_be_is_not_added_up(
+    converter: MockConverter, count: Any
+) -> None:
+    """Before, a negative count was passed on, and a word cost the end of the turn."""
+    usage = {"model": "mock", "input_tokens": count, "output_tokens": 4}
+    ended = {"type": "turn_ended", "turn": "n1", "outcome": "completed", "usage": usage}
+    (end,) = hear(converter, ended)
+    assert isinstance(end, EndTurn)
+    assert end.usage is not None
+    assert (end.usage.input_tokens, end.usage.output_tokens) == (0, 4)
+    for used, window in ((count, 10), (10, count)):
+        assert hear(converter, {"type": "context", "used": used, "window": window}) == []
+
+
+@pytest.mark.parametrize("cost", NO_COSTS, ids=repr)
+def test_case_16_a_cost_that_cannot_be_is_not_added_up(converter: MockConverter, cost: Any) -> None:
+    """Before, a negative cost was passed on."""
+    usage = {"model": "mock", "cost_usd": cost}
+    ended = {"type": "turn_ended", "turn": "n1", "outcome": "completed", "usage": usage}
+    (end,) = hear(converter, ended)
+    assert isinstance(end, EndTurn)
+    assert end.usage is not None
+    assert end.usage.cost_usd == 0.0
 
 
 # --- Messages ---

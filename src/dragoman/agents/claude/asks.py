@@ -90,7 +90,7 @@ def permission(key: str, wanted: native.Wanted, rule: Rule, owner: Owner) -> Ask
         "call_id": wanted.tool_use_id,
         "permission": wanted.display_name,
         "command": asked.get("command"),
-        "paths": [path for path in dict.fromkeys(paths) if isinstance(path, str)] or None,
+        "paths": list(dict.fromkeys(path for path in paths if isinstance(path, str))) or None,
         "diff": _preview(wanted.tool_name, asked),
         "description": wanted.description,
         "agent_reason": wanted.decision_reason or wanted.decision_reason_type,

@@ -272,7 +272,7 @@ class ClaudeConverter:
                 yield Update(body=self._changes.told(mode))
             case system.Task():
                 yield from self._task(line, subtype)
-            case system.Compacted(compact_metadata={"post_tokens": int(tokens)}):
+            case system.Compacted(compact_metadata={"post_tokens": tokens}):
                 self._gauge.compacted(tokens)
                 yield from self._notices.system(line, subtype)
             case system.Quiet():

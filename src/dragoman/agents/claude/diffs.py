@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from dragoman.wire.diff import lines_of
 
 _TABS = re.compile(r"^\t+", re.M)
+
+
+class Hunk(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A piece of a file, with the lines that go and those that come."""
+
+    old_start: Annotated[int, Meta(ge=0)]
+    lines: tuple[Annotated[str, Meta(min_length=1)], ...]
 
 
 class Edit(Struct, frozen=True, kw_only=True):
@@ -47,22 +55,26 @@ def _candidates(edit: Edit) -> Iterator[str]:
 
 def _patched(before: str, hunks: Any) -> str | None:
     """The file with the hunks applied; None where they are none, or not for this file."""
-    if not isinstance(hunks, list) or not hunks:
+    try:
+        told = msgspec.convert(hunks, tuple[Hunk, ...])
+    except msgspec.ValidationError:
+        return None
+    if not told:
         return None
     lines, at, above = lines_of(before), 0, ""
     after: list[str] = []
     try:
-        for hunk in hunks:
-            after += lines[at : hunk["oldStart"] - 1]
-            at = hunk["oldStart"] - 1
-            for line in _told(hunk["lines"]):
+        for hunk in told:
+            after += lines[at : hunk.old_start - 1]
+            at = hunk.old_start - 1
+            for line in _told(hunk.lines):
                 if line[0] == "+":
                     after.append(_indented(line[1:], above))
                     continue
                 above = lines[at]
                 after += [above] if line[0] == " " else []
                 at += 1
-    except (KeyError, TypeError, IndexError):
+    except IndexError:
         return None
     return "".join([*after, *lines[at:]])
 
@@ -74,7 +86,7 @@ def _indented(line: str, like: str) -> str:
     return f"{tabs}{line[len(shown) :]}" if line.startswith(shown) else line
 
 
-def _told(lines: list[str]) -> list[str]:
+def _told(lines: tuple[str, ...]) -> list[str]:
     """A hunk's lines with their newlines, but for one that is said to have none."""
     told: list[str] = []
     for line in lines:

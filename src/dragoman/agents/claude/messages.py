@@ -26,9 +26,11 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.wire import decode as wire
 
 RETRACTED, CUT = "retracted", "cut_off"
 _USUAL_STOPS = (None, "end_turn", "tool_use", "pause_turn")
+_any = msgspec.json.Decoder()
 TOOL_USES = (model.ToolUseBlock, model.ServerToolUseBlock, model.McpToolUseBlock)
 
 
@@ -399,7 +401,7 @@ def _answered(found: model.AnyBlock | model.Unmodelled) -> str:
 def _parsed(arguments: str) -> Any:
     """The arguments; None where they are broken, and no tool will be run with them."""
     try:
-        return msgspec.json.decode(arguments or "{}")
+        return wire.decode(arguments.encode() or b"{}", _any)
     except msgspec.DecodeError:
         return None
 

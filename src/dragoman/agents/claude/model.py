@@ -89,12 +89,12 @@ class Streamed(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """What one answer of the model used."""
+    """What one answer of the model used. Any: what is no count must not cost the answer."""
 
-    input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    output_tokens: Any = None
 
 
 class MessageHead(Struct, frozen=True, kw_only=True):

@@ -110,15 +110,15 @@ class User(Native, frozen=True, kw_only=True, tag="user"):
 
 
 class ModelTokens(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one model used."""
+    """What one model used. Any: what is no count must not cost the result (`wire.counts`)."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    thinking_tokens: int = 0
-    cost_usd: float = field(default=0.0, name="costUSD")
-    context_window: int | None = None
+    input_tokens: Any = 0
+    output_tokens: Any = 0
+    cache_read_input_tokens: Any = 0
+    cache_creation_input_tokens: Any = 0
+    thinking_tokens: Any = 0
+    cost_usd: Any = field(default=0.0, name="costUSD")
+    context_window: Any = None
 
 
 class Result(Native, frozen=True, kw_only=True, tag="result"):

@@ -83,6 +83,8 @@ NOISE = (
         where={"type": "system", "subtype": "session_state_changed"},
         why="Idle, running or waiting: turns and requests say it.",
     ),
+    Noise(where={"type": "rate_limit_event"}, why="The same limits as before."),
+    Noise(where={"type": "stream_event", "event.type": "ping"}, why="Nothing."),
     Noise(where={"type": "keep_alive"}, why="Nothing."),
     Noise(where={"type": "tool_progress"}, why="A tool still runs: its item is open."),
 )

@@ -20,7 +20,7 @@ from dragoman.wire.diff import diff
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _ERROR = "Error: "
 _SILENT = "(Bash completed with no output)"
-_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)(?:\n|$)")
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|$)")
 _TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.S)
 
 
@@ -93,9 +93,9 @@ def _output(parts: Content, given: Given) -> str:
     """What the tool printed, rather than what the model was told about it."""
     about, text = given.structured, text_of(parts)
     if isinstance(about, dict) and isinstance(about.get("stdout"), str):
-        printed = [about["stdout"], about.get("stderr") or ""]
+        printed = [about["stdout"], about.get("stderr")]
         if not about.get("backgroundTaskId"):
-            return "\n".join(text for text in printed if text)
+            return "\n".join(text for text in printed if text and isinstance(text, str))
     if given.block.is_error:
         return _failure(text, given)
     return "" if text == _SILENT and given.call is not None and given.call.name == "Bash" else text

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from dragoman.adapter import EndTurn, Report
 from dragoman.agents.claude import model, native
 from dragoman.schema.events import Context, ModelUsage, Outcome, Usage
+from dragoman.wire import counts
 
 _TOLD = ("num_turns", "duration_ms", "duration_api_ms", "terminal_reason", "origin",
          "local_command", "permission_denials")  # fmt: skip
@@ -72,10 +73,14 @@ class Meter:
 
     def usage(self, result: native.Result, cut: Iterable[Answer] = ()) -> Usage | None:
         """The turn's own share of what the result counts, with answers that it does not."""
-        totals = result.model_usage or {}
-        own = result.model_usage_since_last_result
-        if own is None:
-            own = {name: _less(now, self._totals.get(name)) for name, now in totals.items()}
+        told = (result.model_usage or {}).items()
+        totals = {name: _counted(total, self._totals.get(name, _NOTHING)) for name, total in told}
+        if result.model_usage_since_last_result is not None:
+            told = result.model_usage_since_last_result.items()
+            own = {name: _counted(used, _NOTHING) for name, used in told}
+        else:
+            before = self._totals
+            own = {name: _less(now, before.get(name, _NOTHING)) for name, now in totals.items()}
         self._totals = totals
         models = {name: _model(used) for name, used in own.items() if used != _NOTHING}
         _add(models, cut)
@@ -83,6 +88,8 @@ class Meter:
 
 
 _NOTHING = native.ModelTokens()
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens",
+           "cache_creation_input_tokens", "thinking_tokens")  # fmt: skip
 
 
 def _usage(models: dict[str, ModelUsage]) -> Usage:
@@ -101,15 +108,20 @@ def _usage(models: dict[str, ModelUsage]) -> Usage:
     )
 
 
-def _less(now: native.ModelTokens, before: native.ModelTokens | None) -> native.ModelTokens:
-    if before is None or now.output_tokens < before.output_tokens:
+def _counted(told: native.ModelTokens, known: native.ModelTokens) -> native.ModelTokens:
+    """The counts; in place of what is none, what was known before."""
+    found: dict[str, float | None] = {name: counts.tokens(getattr(told, name)) for name in _COUNTS}
+    found["cost_usd"] = counts.usd(told.cost_usd)
+    counted = {name: count for name, count in found.items() if count is not None}
+    return msgspec.structs.replace(known, **counted)
+
+
+def _less(now: native.ModelTokens, before: native.ModelTokens) -> native.ModelTokens:
+    if now.output_tokens < before.output_tokens:
         return now
-    rest = {
-        name: getattr(now, name) - getattr(before, name)
-        for name in native.ModelTokens.__struct_fields__
-        if name != "context_window"
-    }
-    return msgspec.structs.replace(now, **rest)
+    names = (*_COUNTS, "cost_usd")
+    rest = {name: counts.grown(getattr(now, name), getattr(before, name)) for name in names}
+    return native.ModelTokens(**rest)
 
 
 def _model(used: native.ModelTokens) -> ModelUsage:
@@ -161,7 +173,7 @@ class Answers:
 
     def read(self, message: model.MessageHead | native.ModelMessage) -> None:
         """An answer, or a piece of one, as a subagent's lines have it."""
-        self._told[message.id] = message.model or "unknown", message.usage or model.Tokens()
+        self._told[message.id] = message.model or "unknown", _merged(model.Tokens(), message.usage)
 
     def cut(self) -> Iterator[Answer]:
         """The answer that was not said to its end."""
@@ -182,8 +194,8 @@ class Answers:
 
 def _merged(tokens: model.Tokens, told: model.Tokens | None) -> model.Tokens:
     """The counts of an answer come at its start, and some of them again at its end."""
-    counts = {} if told is None else msgspec.structs.asdict(told)
-    known = {name: count for name, count in counts.items() if count is not None}
+    found = {} if told is None else msgspec.structs.asdict(told)
+    known = {name: count for name, count in found.items() if counts.tokens(count) is not None}
     return msgspec.structs.replace(tokens, **known)
 
 
@@ -198,18 +210,18 @@ class Gauge:
         """An answer streams."""
         if isinstance(event, model.MessageStart):
             self._model = event.message.model
-            self._tokens = event.message.usage or model.Tokens()
+            self._tokens = _merged(model.Tokens(), event.message.usage)
         elif isinstance(event, model.MessageDelta):
             self._tokens = _merged(self._tokens, event.usage)
 
-    def compacted(self, tokens: int) -> None:
+    def compacted(self, tokens: Any) -> None:
         """The conversation has this many tokens now."""
-        self._tokens = model.Tokens(input_tokens=tokens)
+        if counts.tokens(tokens) is not None:
+            self._tokens = model.Tokens(input_tokens=tokens)
 
     def context(self, result: native.Result) -> Context | None:
         """What is known at the end of a turn."""
         known = (result.model_usage or {}).get(self._model or "")
-        counts = [count for count in msgspec.structs.astuple(self._tokens) if count]
-        if known is None or known.context_window is None or not counts:
-            return None
-        return Context(used=sum(counts), window=known.context_window)
+        window = None if known is None else counts.tokens(known.context_window)
+        used = sum(filter(None, msgspec.structs.astuple(self._tokens)))
+        return Context(used=used, window=window) if used and window is not None else None

@@ -175,7 +175,7 @@ class ImageGeneration(Tool, frozen=True, kw_only=True, tag="imageGeneration"):
 class Sleep(Item, frozen=True, kw_only=True, tag="sleep"):
     """The model waits."""
 
-    duration_ms: int = 0
+    duration_ms: float = 0
 
 
 class EnteredReviewMode(Item, frozen=True, kw_only=True, tag="enteredReviewMode"):
@@ -242,6 +242,7 @@ class _Named(Struct):
     id: str
 
 
+_any = msgspec.json.Decoder()
 _known = msgspec.json.Decoder(Known)
 _named = msgspec.json.Decoder(_Named)
 
@@ -252,5 +253,5 @@ def decode(raw: Raw) -> AnyItem:
     try:
         known: Known = decode_json(data, _known)
     except msgspec.ValidationError:
-        return Unknown(id=decode_json(data, _named).id, json=msgspec.json.decode(data))
+        return Unknown(id=decode_json(data, _named).id, json=decode_json(data, _any))
     return known

@@ -102,6 +102,7 @@ class _Routed(Struct):
     params: _About | None = None
 
 
+_any = msgspec.json.Decoder()
 _envelope = msgspec.json.Decoder(_Envelope)
 _about = msgspec.json.Decoder(_About)
 _routed = msgspec.json.Decoder(_Routed)
@@ -140,6 +141,4 @@ def decode(message: bytes) -> native.Told | native.Remark | native.Wanted:
     if method not in REMARKS:
         raise msgspec.ValidationError(f"unknown notification {method!r}")
     about = decode_json(params, _about)
-    return native.Remark(
-        method=method, thread_id=about.thread_id, params=msgspec.json.decode(params)
-    )
+    return native.Remark(method=method, thread_id=about.thread_id, params=decode_json(params, _any))

@@ -114,14 +114,17 @@ class ErrorTold(Told, frozen=True, kw_only=True):
 
 
 class Tokens(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Counts; cached tokens are among the input's, and reasoning among the output's."""
+    """Counts; cached tokens are among the input's, and reasoning among the output's.
 
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_input_tokens: int = 0
-    output_tokens: int = 0
-    reasoning_output_tokens: int = 0
-    total_tokens: int = 0
+    Any: what is no count must not cost the others (`wire.counts`).
+    """
+
+    input_tokens: Any = 0
+    cached_input_tokens: Any = 0
+    cache_write_input_tokens: Any = 0
+    output_tokens: Any = 0
+    reasoning_output_tokens: Any = 0
+    total_tokens: Any = 0
 
 
 class TokenUsage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,7 +132,7 @@ class TokenUsage(Struct, frozen=True, kw_only=True, rename="camel"):
 
     total: Tokens
     last: Tokens = Tokens()
-    model_context_window: int | None = None
+    model_context_window: Any = None
 
 
 class UsageUpdated(Told, frozen=True, kw_only=True):

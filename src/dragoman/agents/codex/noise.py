@@ -31,6 +31,7 @@ NOISE = (
     _said("thread/compacted", "says again what the item `contextCompaction` says"),
     _said("thread/tokenUsage/updated", "the same counts as before; the turn's end has them"),
     _said("thread/settings/updated", "nothing that is shown changed"),
+    _said("thread/name/updated", "the same name as before, or none"),
     _said("account/rateLimits/updated", "the same limits as before"),
     _said("turn/diff/updated", "the same diff as before"),
     _said("serverRequest/resolved", "an answer of ours has arrived"),
@@ -38,12 +39,14 @@ NOISE = (
     _said("item/fileChange/outputDelta", "what the patch tool prints; the item has the changes"),
     _said("item/fileChange/patchUpdated", "a patch that is being written; the item has all of it"),
     _said("item/started", "told again for a request that came before it"),
+    Noise(where={"method": "item/*", "params.delta": ""}, why="an empty piece"),
     Noise(where={"method": "codex/event/*"}, why="versions up to 0.101 say everything twice"),
     Noise(where={"result.thread.id": "*"}, why="how the thread works, where it is not new"),
     Noise(
         where={"result.data.0.turnId": "*"},
         why="what a thread has, when a message is looked for that may be there",
     ),
+    Noise(where={"result.data": []}, why="a thread that has nothing, when one is looked for there"),
     Noise(where={"result.turn.id": "*"}, why="a message was heard; its echo shows it"),
     Noise(where={"result.turnId": "*"}, why="a message joins the turn; its echo shows it"),
     Noise(

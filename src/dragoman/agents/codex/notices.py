@@ -15,6 +15,7 @@ from dragoman.agents.codex import native
 from dragoman.agents.codex.threads import Owner
 from dragoman.agents.codex.usage import Limits
 from dragoman.schema.items import ContentPart, ItemStatus, Json, Status
+from dragoman.wire.decode import decode
 
 _MARKS = {"completed": "x", "inProgress": ">"}
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -168,7 +169,7 @@ def _code(info: Any) -> str | None:
 def _answer_in(message: str) -> _Error | None:
     """The error that an API answered with, where Codex passes it on as it came."""
     try:
-        return _answer.decode(message).error
+        return decode(message.encode(), _answer).error
     except msgspec.DecodeError:
         return None
 

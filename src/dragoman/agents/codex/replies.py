@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.agents.codex import native
+from dragoman.wire.decode import decode
 from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply
 
 T = TypeVar("T")
@@ -73,7 +74,7 @@ _begun = msgspec.json.Decoder(Begun)
 
 def opened(reply: Answered) -> Resumed:
     """The thread; one that is new has no turns. Raise only msgspec errors."""
-    return _opened.decode(reply.result)
+    return decode(reply.result, _opened)
 
 
 def listed(reply: Reply) -> dict[str, str]:
@@ -94,7 +95,7 @@ def _entries(page: bytes, kind: type[T]) -> Iterator[T]:
 def turn_of(reply: Answered) -> str | None:
     """The turn that a request began; None: it does not say."""
     try:
-        return _begun.decode(reply.result).turn.id
+        return decode(reply.result, _begun).turn.id
     except msgspec.ValidationError:
         return None
 

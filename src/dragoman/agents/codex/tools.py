@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -272,5 +271,5 @@ def _image(path: str) -> Image:
 def _blob(data: str, mime: Any) -> Blob | None:
     try:
         return Blob(data=base64.b64decode(data), mime=mime if isinstance(mime, str) else None)
-    except binascii.Error:
+    except ValueError:  # letters that no base64 has, or too few
         return None

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from dragoman.adapter import Update
 from dragoman.agents.codex import native
 from dragoman.agents.codex.threads import Owner
 from dragoman.schema.events import Context, SessionUpdated, Usage
+from dragoman.wire import counts
 
 _COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
            "reasoning_output_tokens")  # fmt: skip
@@ -27,16 +30,17 @@ class Meter:
         if owner.subagent is None:
             yield from _context_of(usage)
         # Of a thread that is resumed Codex tells again what was counted before.
+        total = _counted(usage.total, self._totals.get(thread, native.Tokens()))
         if not in_turn and owner.subagent is None:
-            self._before[thread] = usage.total
+            self._before[thread] = total
         elif thread not in self._before:
             # A fork begins with what its origin has used.
-            self._before[thread] = _less(usage.total, usage.last)
-        self._totals[thread] = usage.total
+            self._before[thread] = _without(total, _counted(usage.last, native.Tokens()))
+        self._totals[thread] = total
 
     def usage(self) -> Usage | None:
         """The turn's own share; the next turn begins here."""
-        own = [_less(total, self._before[name]) for name, total in self._totals.items()]
+        own = [_since(self._before[name], total) for name, total in self._totals.items()]
         self._before = dict(self._totals)
         used = {name: sum(getattr(each, name) for each in own) for name in _COUNTS}
         if not any(used.values()):
@@ -55,11 +59,12 @@ class Limits:
     """The account's limits, of which Codex tells now this and now that, and most of it again."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, dict[str, Any]] = {}
+        self._known: dict[str | None, dict[str, Any]] = {}
 
     def hear(self, limits: dict[str, Any]) -> Iterator[Update]:
         """All that is known of a limit, if that changed."""
-        name = limits.get("limitId")
+        given = limits.get("limitId")
+        name = given if isinstance(given, str) else None
         known = self._known.get(name, {"limitId": name})
         now = {**known, **{key: value for key, value in limits.items() if value is not None}}
         self._known[name] = now
@@ -69,11 +74,23 @@ class Limits:
 
 def _context_of(usage: native.TokenUsage) -> Iterator[Update]:
     """How full the window is: what the last request read and wrote."""
-    if usage.model_context_window is not None:
-        context = Context(used=usage.last.total_tokens, window=usage.model_context_window)
-        yield Update(body=SessionUpdated(context=context))
+    used = counts.tokens(usage.last.total_tokens)
+    window = counts.tokens(usage.model_context_window)
+    if used is not None and window is not None:
+        yield Update(body=SessionUpdated(context=Context(used=used, window=window)))
 
 
-def _less(now: native.Tokens, before: native.Tokens) -> native.Tokens:
-    counts = {name: max(0, getattr(now, name) - getattr(before, name)) for name in _COUNTS}
-    return native.Tokens(**counts)
+def _counted(told: native.Tokens, known: native.Tokens) -> native.Tokens:
+    """The counts; in place of what is none, what was known before."""
+    found = {name: counts.tokens(getattr(told, name)) for name in _COUNTS}
+    return replace(known, **{name: count for name, count in found.items() if count is not None})
+
+
+def _without(total: native.Tokens, last: native.Tokens) -> native.Tokens:
+    rest = {name: max(0, getattr(total, name) - getattr(last, name)) for name in _COUNTS}
+    return native.Tokens(**rest)
+
+
+def _since(before: native.Tokens, now: native.Tokens) -> native.Tokens:
+    rest = {name: counts.grown(getattr(now, name), getattr(before, name)) for name in _COUNTS}
+    return native.Tokens(**rest)

@@ -143,7 +143,10 @@ class Work:
             case items.Reasoning():
                 yield from self._thought_of(item, owner)
             case items.Tool():
-                del self.tools[key]
+                if self.tools.pop(key, None) is None:
+                    # It began as something that was not understood.
+                    yield CompleteItem(key=key)
+                    yield from called(item, owner)
                 yield from self._returned(item, owner)
             case _:
                 yield CompleteItem(key=key, content=_remark(item, owner).content)
@@ -258,7 +261,8 @@ def _remark(item: items.AnyItem, owner: Owner) -> StartItem:
         case items.HookPrompt(fragments=fragments):
             kind = "system"
             texts = (part.get("text") for part in fragments if isinstance(part, dict))
-            parts = (Text(text="\n".join(filter(None, texts))),)
+            said = (text for text in texts if text and isinstance(text, str))
+            parts = (Text(text="\n".join(said)),)
         case items.FunctionCallOutput():
             parts = (Status(label="output", detail=item.name), Json(json=item.output))
         case items.Unknown(json=found):

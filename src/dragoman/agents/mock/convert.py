@@ -60,12 +60,15 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.wire import counts
 
 DECISIONS: dict[PermissionReply, str] = {
     "once": "allow",
     "always": "allow_for_session",
     "reject": "deny",
 }
+_COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens",
+           "reasoning_tokens")  # fmt: skip
 
 
 class MockConverter:
@@ -145,7 +148,7 @@ class MockConverter:
             case native.Error(message=text, code=code, details=details):
                 yield Report(message=text, code=code, details=details)
             case native.ContextWindow(used=used, window=window):
-                yield Update(body=SessionUpdated(context=Context(used=used, window=window)))
+                yield from _context(counts.tokens(used), counts.tokens(window))
             case native.SessionEnd(reason=reason, message=text):
                 yield EndSession(reason=reason, message=text)
             case never:
@@ -280,10 +283,16 @@ def _end_turn(ended: native.TurnEnded) -> EndTurn:
     )
 
 
-def _usage(tokens: native.Tokens) -> Usage:
-    of_model = msgspec.convert(tokens, ModelUsage, from_attributes=True)
-    of_turn = msgspec.convert(tokens, Usage, from_attributes=True)
-    return msgspec.structs.replace(of_turn, cost_source="reported", models={tokens.model: of_model})
+def _usage(told: native.Tokens) -> Usage:
+    used = {name: counts.tokens(getattr(told, name)) or 0 for name in _COUNTS}
+    cost = counts.usd(told.cost_usd) or 0.0
+    of_model = ModelUsage(**used, cost_usd=cost)
+    return Usage(**used, cost_usd=cost, cost_source="reported", models={told.model: of_model})
+
+
+def _context(used: int | None, window: int | None) -> Iterator[Step]:
+    if used is not None and window is not None:
+        yield Update(body=SessionUpdated(context=Context(used=used, window=window)))
 
 
 def _message_end(end: native.MessageEnd) -> Iterator[Step]:

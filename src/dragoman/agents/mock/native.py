@@ -30,15 +30,18 @@ class TurnStarted(Native, frozen=True, kw_only=True, tag="turn_started"):
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """What a turn used; `input_tokens` is without cached ones."""
+    """What a turn used; `input_tokens` is without cached ones.
+
+    Any: what is no count must not cost the end of the turn (`wire.counts`).
+    """
 
     model: str
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost_usd: float = 0.0
+    input_tokens: Any = 0
+    cached_input_tokens: Any = 0
+    cache_write_tokens: Any = 0
+    output_tokens: Any = 0
+    reasoning_tokens: Any = 0
+    cost_usd: Any = 0.0
 
 
 class TurnEnded(Native, frozen=True, kw_only=True, tag="turn_ended"):
@@ -211,8 +214,8 @@ class Error(Native, frozen=True, kw_only=True, tag="error"):
 class ContextWindow(Native, frozen=True, kw_only=True, tag="context"):
     """How full the model's context is, in tokens."""
 
-    used: int
-    window: int
+    used: Any
+    window: Any
 
 
 class SessionEnd(Native, frozen=True, kw_only=True, tag="session_end"):

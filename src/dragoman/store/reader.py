@@ -220,16 +220,16 @@ Located = tuple[int, int, bool, int, str, bytes]
 def locate(db: sqlite3.Connection, session_id: str) -> Located | None:
     """Where a session's log ends; its last link is checked, and what is wrong is logged."""
     found = db.execute(
-        "SELECT n, event_count, status = 'ended', total, agent, chain, line "
+        "SELECT n, event_count, status = 'ended', total, agent, chain, line, "
+        "(SELECT chain FROM events WHERE session = n AND sequence = event_count - 1) "
         "FROM sessions LEFT JOIN events ON session = n AND sequence = event_count "
         "WHERE session_id = ? AND NOT deleted",
         (session_id,),
     ).fetchone()
     if found is None:
         return None
-    number, last, ended, total, agent, chain, line = found
-    previous = link_at(db, number, last - 1) if last else None
-    if last and (previous is None or line is None or next_link(previous, line) != chain):
+    number, last, ended, total, agent, chain, line, previous = found
+    if last and next_link(previous or ORIGIN, line or b"") != chain:
         log.error(
             "the hash chain of session %s is broken at its last event, %d: the database may be "
             "damaged; see `dragoman doctor`", session_id, last,

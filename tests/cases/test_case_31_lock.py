@@ -113,7 +113,7 @@ def problem_of(daemon: Daemon) -> str | None:
 
 def refuses_to_write(daemon: Daemon) -> bool:
     """Once it is noticed, which takes no write."""
-    eventually(lambda: problem_of(daemon) is not None, "it is noticed", 10)
+    eventually(lambda: problem_of(daemon) is not None, "it is noticed")
     replies = [
         daemon.request("POST", "/sessions/s/messages", {"message": "x"}),
         daemon.request("POST", "/sessions", {"agent": "mock"}),
@@ -150,6 +150,7 @@ def test_case_31_a_folder_that_is_moved_away_is_noticed_and_nothing_is_lost(
     assert refuses_to_write(deprived)
     assert str(deprived.data_dir) in (problem_of(deprived) or "")
     assert deprived.events("s") == before, "reading goes on"
+    assert not deprived.data_dir.exists(), "and it makes no folder of its own"
     away.rename(deprived.data_dir)
     eventually(lambda: problem_of(deprived) is None, "the folder is back")
     assert deprived.turn("s", "echo after")[-1]["data"]["outcome"] == "completed"
@@ -173,8 +174,11 @@ def test_case_31_a_folder_that_is_made_anew_is_another_daemons_alone(
 ) -> None:
     """Before, the first daemon wrote on into removed files, and took the address file, the log and
     the agents of the second one away when it stopped."""
-    shutil.rmtree(data_dir)
+    # In one step: a daemon that still has its folder may make a file in it meanwhile.
+    data_dir.rename(data_dir.with_name("away"))
+    shutil.rmtree(data_dir.with_name("away"))
     assert refuses_to_write(deprived)
+    assert not data_dir.exists(), "and it makes no folder of its own"
     with running(data_dir) as second:
         second.create("s")
         second.send("s", "permission")

@@ -204,7 +204,8 @@ def _native(state: SessionState) -> tuple[str | None, bool, str | None]:
 def _store_file(path: Path, data: bytes) -> None:
     """Write a file under its final name only when it is whole."""
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (path.parent.parent, path.parent):  # but never the data folder itself
+            folder.mkdir(exist_ok=True, mode=0o700)
         partial = path.with_name(f".{path.name}.partial")
         try:
             partial.write_bytes(data)

@@ -148,7 +148,7 @@ class StderrFile:
                 self._failed = True
 
     def _append(self, data: bytes) -> None:
-        self._head.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._head.parent.mkdir(exist_ok=True, mode=0o700)
         room = max(0, self._max_bytes // 2 - _size(self._head))
         if room:
             _add(self._head, data[:room])

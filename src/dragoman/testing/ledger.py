@@ -84,7 +84,8 @@ class Ledger:
         self.requests: dict[str, OpenRequest] = {}
         self.request_ids: set[str] = set()
         self.speakers: set[str | None] = set()
-        """Who has said something: in this turn the agent, None, and any subagent."""
+        """Who has said something in this turn: the agent, None, and subagents; of these also who
+        runs on from an earlier one."""
 
     def advance(self, event: Event) -> None:
         """Take the next event, right or wrong."""
@@ -101,7 +102,8 @@ class Ledger:
                 self.turn_ids.add(str(turn_id))
             case TurnEnded():
                 self.turn = None
-                self.speakers.discard(None)
+                running = {speaker(opened.item) for opened in self.items.values()}
+                self.speakers &= running - {None}
                 self.calls = {name: call for name, call in self.calls.items() if of_subagent(call)}
             case ItemStarted(item=item):
                 self._start(item)

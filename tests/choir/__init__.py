@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.adapter import Adapter, Capabilities, Feature, Launch, Notify, Request, Spec
+from dragoman.adapter import Adapter, Capabilities, Feature, Launch, Noise, Notify, Request, Spec
 from dragoman.agents.mock import ADAPTER as MOCK
 from tests.choir.busker import BuskerConverter
 from tests.choir.convert import ChoirConverter, SoloConverter, farewell, route
@@ -54,6 +54,12 @@ CHOIR: Adapter = msgspec.structs.replace(
     ),
     route=route,
     farewell=farewell,
+    noise=(
+        Noise(where={"result.name": "*"}, why="a greeting was heard"),
+        Noise(where={"result.threadId": "*"}, why="its id is on every event"),
+        Noise(where={"result.turnId": "*"}, why="the message is shown"),
+        Noise(where={"method": "turn/started"}, why="the message has begun it"),
+    ),
 )
 FORGETFUL: Adapter = msgspec.structs.replace(
     CHOIR,

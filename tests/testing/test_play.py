@@ -243,23 +243,28 @@ def test_lines_that_others_sent_are_strays() -> None:
 # --- Nothing vanishes ---
 
 
-def test_lines_without_an_event_have_vanished_unless_they_are_noise() -> None:
+def test_lines_without_an_event_are_unparsed_unless_they_are_noise() -> None:
     ticks = [out(type="tick", n=n) for n in (1, True, 2)]
     lost = out(type="tick")
     found = played(a_run(*GREETING, *PROMPT, out(type="say", text="hello"), *ticks, lost))
     expected = [ticks[1].data, ticks[2].data, lost.data]
-    assert vanished(ADAPTER, found) == expected
-    assert share(ADAPTER, found) == Share(shown=3, noise=2, vanished=3)
-    assert str(share(ADAPTER, found)) == "3 shown (38%), 2 noise, 3 vanished"
-    as_served = json.loads(msgspec.json.encode(found.events))
-    assert vanished_in(ADAPTER, as_served, found.native_lines) == expected
-    assert share_in(ADAPTER, as_served, found.native_lines) == share(ADAPTER, found)
+    kept = [event for event in found.events if event.type == "agent.unparsed"]
+    assert [event.raw for event in kept] == [json.loads(line) for line in expected]
+    assert vanished(ADAPTER, found) == []
+    assert share(ADAPTER, found) == Share(shown=6, noise=2, vanished=0)
+    served = json.loads(msgspec.json.encode(found.events))
+    assert share_in(ADAPTER, served, found.native_lines) == share(ADAPTER, found)
+    without = [event for event in served if event["type"] != "agent.unparsed"]
+    assert vanished_in(ADAPTER, without, found.native_lines) == expected
+    counted = share_in(ADAPTER, without, found.native_lines)
+    assert str(counted) == "3 shown (38%), 2 noise, 3 vanished"
 
 
 def test_the_same_line_twice_counts_twice() -> None:
     twice = out(type="echo", of="ours-msg_1", text="good day")
     found = played(a_run(*GREETING, *PROMPT, twice, twice))
-    assert vanished(ADAPTER, found) == [twice.data, twice.data]
+    assert [event.type for event in found.events].count("agent.unparsed") == 2
+    assert vanished(ADAPTER, found) == []
 
 
 def test_a_line_that_is_no_json_is_shown_as_unparsed() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.adapter import EVERYONE, Adapter, Noise
+from dragoman.adapter import EVERYONE, Adapter
 from dragoman.schema.commands import AnswerPermission, Command, Interrupt, Prompt
 from dragoman.schema.events import Approver, ItemCompleted, TurnEnded
 from dragoman.schema.items import Text
@@ -23,14 +23,6 @@ from tests.choir import CHOIR, SINGER, SOLOIST, ChoirDaemon
 from tests.testing.story import Event, Talk
 
 PERSON = Approver(token="default", scope="admin")
-QUIET: Adapter = msgspec.structs.replace(
-    CHOIR,
-    noise=(
-        Noise(where={"result.turnId": "t"}, why="the message is shown"),
-        Noise(where={"method": "turn/started"}, why="the message has begun it"),
-        Noise(where={"result.threadId": "a"}, why="its id is on every event"),
-    ),
-)
 
 
 def command_of(line: bytes) -> Command | None:
@@ -84,7 +76,7 @@ def turn(number: int, thread: str, text: str) -> tuple[Line, ...]:
     )
 
 
-def played(*entries: Line, adapter: Adapter = QUIET, code: int | None = None) -> Played:
+def played(*entries: Line, adapter: Adapter = CHOIR, code: int | None = None) -> Played:
     ending = None if code is None else Ending(t=1, code=code, signal=None)
     return conforming(adapter, (Run(meta=Meta(cwd="/"), entries=entries, ending=ending),))
 
@@ -117,7 +109,7 @@ def test_a_recorded_reply_is_the_reply_to_our_request() -> None:
     assert outcomes(found) == ["completed"]
     assert {event.native_session_id for event in found.events[3:]} == {"a"}
     assert (found.strays, found.unanswered) == ((), ())
-    assert vanished(QUIET, found) == []
+    assert vanished(CHOIR, found) == []
 
 
 def test_the_answer_to_the_greeting_is_the_processs_own() -> None:
@@ -144,7 +136,7 @@ def test_only_the_first_thread_is_ours() -> None:
     found = played(*GREETING, *begins(1, "a"), *begins(2, "b"), *mixed)
     assert said(found) == ["say mine"]
     assert said(found, "user") == ["say mine"]
-    assert vanished(QUIET, found) == []
+    assert vanished(CHOIR, found) == []
     assert any(b"theirs" in line for line in found.aside)
     assert not any(b"theirs" in line for line in found.native_lines)
 
@@ -154,14 +146,14 @@ def test_what_is_said_before_the_thread_is_claimed_is_held_for_it() -> None:
     start, reply = begins(1, "a")
     found = played(*GREETING, start, early, reply)
     assert "item.completed" in [event.type for event in found.events]
-    assert vanished(QUIET, found) == []
+    assert vanished(CHOIR, found) == []
 
 
 def test_what_is_for_everyone_is_heard_by_a_session_that_is_there() -> None:
     def route(message: bytes) -> tuple[str, ...]:
         return CHOIR.route(message) if CHOIR.route and b"hall" not in message else (EVERYONE,)
 
-    adapter: Adapter = msgspec.structs.replace(QUIET, route=route)
+    adapter: Adapter = msgspec.structs.replace(CHOIR, route=route)
     early, later = tell("hall/open", None), tell("hall/cold", None)
     found = played(*GREETING, early, *begins(1, "a"), later, adapter=adapter)
     assert methods(found.aside)[1:] == ["hall/open"]
@@ -172,7 +164,7 @@ def test_what_is_for_everyone_is_heard_by_a_session_that_is_there() -> None:
 
 def test_what_nobody_claims_has_vanished() -> None:
     found = played(*GREETING, *begins(1, "a"), *turn(2, "a", "x"), tell("item/delta", "child"))
-    assert methods(tuple(vanished(QUIET, found))) == ["item/delta"]
+    assert methods(tuple(vanished(CHOIR, found))) == ["item/delta"]
 
 
 def test_requests_that_ours_would_not_make_are_strays_and_their_replies_aside() -> None:
@@ -185,7 +177,7 @@ def test_requests_that_ours_would_not_make_are_strays_and_their_replies_aside() 
     )
     assert methods(found.strays) == ["thread/list"]
     assert outcomes(found) == ["completed"]
-    assert vanished(QUIET, found) == []
+    assert vanished(CHOIR, found) == []
 
 
 def test_a_request_that_the_recording_lacks_stays_unanswered() -> None:
@@ -196,7 +188,7 @@ def test_a_request_that_the_recording_lacks_stays_unanswered() -> None:
 @pytest.mark.parametrize("shared", [True, False])
 def test_what_is_no_json_is_nobodys_on_a_shared_process_only(shared: bool) -> None:
     garbage = Line(t=0, dir="out", data=b"this is no JSON")
-    adapter = QUIET if shared else SOLOIST
+    adapter = CHOIR if shared else SOLOIST
     found = played(*GREETING, *begins(1, "a"), garbage, adapter=adapter)
     unparsed = [event for event in found.events if event.type == "agent.unparsed"]
     assert (len(unparsed), found.aside.count(garbage.data)) == ((0, 1) if shared else (1, 0))
@@ -220,7 +212,7 @@ def test_a_lost_process_fails_the_turn_and_the_next_one_resumes() -> None:
         ending=Ending(t=1, code=3, signal=None),
     )
     mended = Run(meta=Meta(cwd="/"), entries=(*GREETING, *resumes, *turn(2, "a", "say again")))
-    found = conforming(QUIET, (broken, mended))
+    found = conforming(CHOIR, (broken, mended))
     assert outcomes(found) == ["failed", "completed"]
     assert found.unanswered == ()
 
@@ -251,13 +243,13 @@ def test_what_a_daemon_recorded_is_played_as_its_first_session(tmp_path: Path) -
     tape = tmp_path / "tape.jsonl"
     one, other = conversation(tmp_path / "real", ["record", "--out", str(tape), "--", *SINGER])
     (run,) = load(tape.read_bytes())
-    found = conforming(QUIET, (run,))
+    found = conforming(CHOIR, (run,))
     types, expected = [event.type for event in found.events], [event["type"] for event in one]
     assert [each for each in types if each in expected][: len(expected)] == expected
     assert said(found) == ["hello", "more once"]
-    # The reply that names the thread, and what is said to nobody.
-    assert methods(tuple(vanished(QUIET, found))) == [None, "item/delta", "client/odd"]
-    lost = vanished_in(QUIET, [*one, *other], said_in(QUIET, run))
-    assert methods(tuple(lost)) == [None, None, "item/delta", "client/odd"]
+    # What is said to nobody.
+    assert methods(tuple(vanished(CHOIR, found))) == ["item/delta", "client/odd"]
+    lost = vanished_in(CHOIR, [*one, *other], said_in(CHOIR, run))
+    assert methods(tuple(lost)) == ["item/delta", "client/odd"]
     again, _ = conversation(tmp_path / "replayed", ["replay", str(tape)])
     assert [event["type"] for event in again] == expected

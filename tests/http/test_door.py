@@ -303,8 +303,8 @@ def test_preflight_of_a_listed_page_needs_no_token(house: House) -> None:
     )
     assert methods == {"GET", "POST", "PUT", "PATCH", "DELETE"}
     assert headers == {
-        "Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "If-Range",
-        "Last-Event-ID", "Range", "X-Request-Id",
+        "Authorization", "Content-Type", "Dragoman-After-Chain", "Idempotency-Key",
+        "If-None-Match", "If-Range", "Last-Event-ID", "Range", "X-Request-Id",
     }  # fmt: skip
     assert house.room.visits == []
 

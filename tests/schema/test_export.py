@@ -184,7 +184,7 @@ def test_a_page_of_events_holds_events(document: dict[str, Any]) -> None:
 def test_query_parameters_are_documented_in_snake_case(document: dict[str, Any]) -> None:
     operation = document["paths"]["/v1/sessions/{session_id}/events"]["get"]
     query = {each["name"]: each for each in operation["parameters"] if each["in"] == "query"}
-    assert list(query) == ["offset", "limit", "include_raw"]
+    assert list(query) == ["offset", "limit", "include_raw", "after_chain"]
     assert query["limit"]["schema"] == {
         "type": "integer",
         "minimum": 1,

@@ -40,7 +40,9 @@ def test_a_backup_of_a_working_daemon_holds_everything(working: Daemon, tmp_path
     assert (tmp_path / "all.tar").stat().st_mode & 0o777 == 0o600
     backup.restore(tmp_path / "all.tar", tmp_path / "elsewhere", quiet)
     with running(tmp_path / "elsewhere") as other:
-        assert other.events("first") == before
+        *kept, told = other.events("first")
+        assert kept == before
+        assert told["data"]["continuity"] == "restored"
         (image,) = (tmp_path / "elsewhere" / "files" / "first").iterdir()
         assert image.read_bytes().startswith(b"\x89PNG")
         # What was running where it was made is over here.

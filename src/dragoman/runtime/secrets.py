@@ -12,6 +12,9 @@ from dragoman.schema.http import CreateSession
 from dragoman.settings import Settings
 from dragoman.wire.redact import MIN_CHARACTERS, TOKEN_NAME, Redactor, Secret
 
+_PLACE_NAMES = ("HOME", "DIR", "PATH", "FOLDER", "ROOT", "FILE")
+"""How variables end that hold a path."""
+
 
 class Secrets:
     """What is secret here; what agents read from files of their own, nobody here knows."""
@@ -41,9 +44,8 @@ class Secrets:
         if self.daemon is None or not (create.env or create.mcp):
             return self.daemon
         given = list(self._given(create))
-        places = await asyncio.to_thread(_places, {value for _, value in given})
-        told = (secret for secret in given if secret[1] not in places)
-        return Redactor((*told, *self.daemon.secrets))
+        secrets = await asyncio.to_thread(_without_places, given)
+        return Redactor((*secrets, *self.daemon.secrets))
 
     def _given(self, create: CreateSession) -> Iterator[Secret]:
         env = create.env or {}
@@ -66,6 +68,14 @@ def _of_server(server: McpServer, environ: Mapping[str, str]) -> Iterator[Secret
     yield "url", login.partition(":")[2]
 
 
-def _places(values: Iterable[str]) -> frozenset[str]:
-    """Paths of what is there: no secrets, and events must name files as they are called."""
-    return frozenset(v for v in values if v.startswith("/") and os.path.lexists(v))
+def _without_places(given: Iterable[Secret]) -> list[Secret]:
+    """Leave out paths: they are no secrets, and events must name files as they are called."""
+    places = {value for name, value in given if _is_place(name, value)}
+    return [secret for secret in given if secret[1] not in places]
+
+
+def _is_place(name: str, value: str) -> bool:
+    # A key may begin with a slash, too; but not with a folder that is there.
+    return value.startswith("/") and (
+        name.endswith(_PLACE_NAMES) or os.path.isdir(f"/{value.split('/')[1]}")
+    )

@@ -28,7 +28,7 @@ def test_unknown_keys_change_nothing(heard: Heard) -> None:
 def test_an_unknown_block_keeps_its_siblings(heard: Heard) -> None:
     events = heard.hear(assistant({"type": "hologram", "x": 1}, {"type": "text", "text": "Hello"}))
     kinds = [data["item"]["kind"] for type, data in events if type == "item.started"]
-    assert kinds == ["message", "unknown"]
+    assert kinds == ["unknown", "message"]
     assert "Hello" in [data.get("delta") for _, data in events]
 
 
@@ -47,9 +47,10 @@ def test_an_unknown_delta_costs_only_itself(heard: Heard) -> None:
     )
     scent = {"type": "scent_delta", "scent": "pine"}
     heard.hear(streamed(type="content_block_delta", index=0, delta=scent))
-    [(type, data)] = heard.hear(
+    [(_, started), (type, data)] = heard.hear(
         streamed(type="content_block_delta", index=0, delta={"type": "text_delta", "text": "Hi"})
     )
+    assert started["item"]["native_item_id"] == "msg_a"
     assert (type, data["delta"]) == ("item.delta", "Hi")
 
 

@@ -33,6 +33,14 @@ def asks(event: Event) -> bool:
     return bool(event["type"] == "permission.requested")
 
 
+def assert_beneath(inner: list[Item], start: str) -> None:
+    """A subagent's messages are under what started it, its tools under its own messages."""
+    tools = [item for item in inner if item["kind"] in ("tool_call", "tool_result")]
+    (looking,) = [item for item in inner if text(item) == "Looking."]
+    assert {item["parent_id"] for item in tools} == {looking["item_id"]}
+    assert {item["parent_id"] for item in inner if item not in tools} == {start}
+
+
 def test_a_subagent_works_inside_the_turn_and_asks(codex: Bench) -> None:
     live = codex.session(
         {**calls(spawn("Count apples"), text="I ask."), "when": MAIN},
@@ -51,7 +59,7 @@ def test_a_subagent_works_inside_the_turn_and_asks(codex: Bench) -> None:
     inner = of_subagents(events)
     (name,) = {item["subagent_id"] for item in inner}
     assert permission["data"]["metadata"]["subagent_id"] == name
-    assert {item["parent_id"] for item in inner} == {begun["item_id"]}
+    assert_beneath(inner, begun["item_id"])
     assert [text(item) for item in inner if item["kind"] == "message"] == ["Looking.", "Three."]
     (result,) = [item for item in inner if item["kind"] == "tool_result"]
     assert parts(result, "tool_result")[0]["output"] == "counted\n"
@@ -79,7 +87,7 @@ def test_a_subagent_of_the_older_kind_is_under_the_call_that_spawned_it(codex: B
     )
     assert "Count apples" in call["content"][0]["arguments"]
     inner = of_subagents(events)
-    assert {item["parent_id"] for item in inner} == {call["item_id"]}
+    assert_beneath(inner, call["item_id"])
     assert [text(item) for item in inner if item["kind"] == "message"] == ["Looking.", "Three."]
     assert [text(item) for item in inner if item["kind"] == "system"] == ["Count apples"]
     assert main_words(events) == ["I ask.", "They count."]

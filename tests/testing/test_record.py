@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing.transcript import Ending, Eof, Line, Run, Signal, load
+from dragoman.testing.tape import Tape
+from dragoman.testing.transcript import Ending, Eof, Line, Meta, Run, Signal, load
 
 RECORD = (sys.executable, "-m", "dragoman.cli.main", "record")
 DEADLINE_S = 30
@@ -177,6 +178,16 @@ def test_processes_one_after_another_share_a_file_and_at_once_they_do_not(
     second.communicate(b"\n", timeout=DEADLINE_S)
     assert len(load((tmp_path / "x.jsonl").read_bytes())) == 2
     assert len(load((tmp_path / "x-002.jsonl").read_bytes())) == 1
+
+
+def test_input_that_ends_after_the_process_is_not_recorded(tmp_path: Path) -> None:
+    """The one who writes to an agent may notice its end late."""
+    tape = Tape(tmp_path / "x.jsonl")
+    for entry in (Meta(agent="x"), Ending(t=1.0, code=0, signal=None), Eof(t=2.0)):
+        tape.write(entry)
+    tape.close()
+    (run,) = load(tape.path.read_bytes())
+    assert run.entries == ()
 
 
 def test_it_is_scrubbed_at_the_end_unless_asked_otherwise(start: Start, tmp_path: Path) -> None:

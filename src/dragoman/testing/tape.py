@@ -28,6 +28,7 @@ class Tape:
         self._redactor = Redactor(secrets) if secrets else None
         self.failure: OSError | None = None
         """Why nothing more is written down: the recording fails before the agent does."""
+        self._has_ended = False
         self._began = time.monotonic()
         # Reentrant, because a signal's handler may write while its thread does.
         self._lock = threading.RLock()
@@ -37,11 +38,17 @@ class Tape:
         return time.monotonic() - self._began
 
     def write(self, entry: Meta | Entry | Ending) -> None:
-        """Write one line, at once: nothing waits in a buffer for a process that is killed."""
+        """Write one line, at once: nothing waits in a buffer for a process that is killed.
+
+        What comes after the process's end is about nothing that it could have noticed.
+        """
         if self._redactor is not None and isinstance(entry, Line):
             entry = replace(entry, data=self._redactor.line(entry.data))
         rest = memoryview(encode(entry))
         with self._lock:
+            if self._has_ended:
+                return
+            self._has_ended = isinstance(entry, Ending)
             try:
                 while rest and self.failure is None:
                     rest = rest[os.write(self._fd, rest) :]

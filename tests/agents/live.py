@@ -70,7 +70,8 @@ class Live(Talk):
     def conforms(self) -> list[Event]:
         """All events there are: they break no rule, and everything was understood."""
         events = self.events()
-        assert check_lines(map(msgspec.json.encode, events), strict=True) == []
+        broken = check_lines(map(msgspec.json.encode, events), strict=True)
+        assert not broken, "\n".join(map(str, broken))
         return events
 
 

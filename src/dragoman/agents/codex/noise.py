@@ -54,6 +54,12 @@ NOISE = (
         why="an interrupt of a turn that goes on under another id; it is sent again for that",
     ),
     Noise(where={"error.message": "no active turn*"}, why="the turn was over by then"),
+    Noise(
+        where={"error.message": "no rollout found*"},
+        why="a thread that no message has reached; the message goes to a new one",
+    ),
+    Noise(where={"result.terminated": True}, why="a command was ended; its item says so"),
+    Noise(where={"result.terminated": False}, why="a command was over by then"),
     Noise(where={"result": {}}, why="a request was heard"),
 )
 """Known noise."""

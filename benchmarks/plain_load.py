@@ -110,7 +110,7 @@ class Reader:
         """Take a chunk; whether it had an event after `skip`."""
         now = time.monotonic_ns()
         self._rest += chunk
-        self.alive = self.alive or b"\n:\n" in self._rest
+        self.alive = self.alive or b"\n:" in self._rest
         end, before = 0, self.events
         for frame in FRAME.finditer(self._rest):
             sequence, end = int(frame[1]), frame.end()

@@ -73,7 +73,7 @@ def _await_all(readers: list[socket.socket]) -> int:
     deadline = time.monotonic() + DEADLINE_S
     while waiting and time.monotonic() < deadline:
         for fd, _ in poll.poll(1000):
-            if b"\n:\n\n" in waiting[fd].recv(1 << 16):
+            if b"\n: chain" in waiting[fd].recv(1 << 16):
                 poll.unregister(fd)
                 del waiting[fd]
     return len(waiting)

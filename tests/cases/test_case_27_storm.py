@@ -113,7 +113,7 @@ def test_case_27_a_silent_stream_gets_heartbeats(data_dir: Path) -> None:
         daemon.create("s")
         storm = Storm(daemon, 20)
         begun = time.monotonic()
-        storm.until_all_have(b"\r\n:\n\n\r\n", times=4)
+        storm.until_all_have(b"\r\n: chain 1 ", times=4)
         assert time.monotonic() - begun > 0.4
         for content in storm.received.values():
             assert content.count(b"\nid: ") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,21 @@ def test_interrupt_ends_the_turn_not_the_session(daemon: Daemon) -> None:
     ended = daemon.wait_for("interrupted", "turn.ended")
     assert ended["data"]["outcome"] == "interrupted"
     assert daemon.turn("interrupted", "hello")[-1]["data"]["outcome"] == "completed"
+
+
+def test_who_sees_the_end_of_a_deleted_session_does_not_find_it_any_more(daemon: Daemon) -> None:
+    """Before, a page that asked at that moment showed it for ever."""
+    for number in range(20):
+        session = f"s{number}"
+        daemon.create(session)
+        with (
+            daemon.stream(f"/sessions/{session}/events/sse") as stream,
+            ThreadPoolExecutor(1) as aside,
+        ):
+            deletion = aside.submit(daemon.request, "DELETE", f"/sessions/{session}")
+            assert [event["type"] for event in stream][-1] == "session.ended"
+            assert daemon.request("GET", f"/sessions/{session}").status == 404
+            assert deletion.result().status == 204
 
 
 def test_delete_ends_the_agent_and_removes_everything(daemon: Daemon) -> None:

@@ -85,6 +85,7 @@ class Sessions:
         self._limits = Limits(settings.max_processes, settings.max_turns)
         self._mark = linux.mark_of(Path(settings.data_dir))
         self._live: dict[str, asyncio.Task[Session]] = {}
+        self._deleting: set[str] = set()
         self._recovering: list[asyncio.Task[None]] = []
         self._stopping = False
 
@@ -203,6 +204,11 @@ class Sessions:
 
     async def row(self, session_id: str) -> SessionRow:
         """A session as it is kept. Raise SessionNotFound."""
+        if session_id in self._deleting:
+            raise SessionNotFound(session_id)
+        return await self._row(session_id)
+
+    async def _row(self, session_id: str) -> SessionRow:
         row = await self.store.session(session_id)
         if row is None:
             raise SessionNotFound(session_id)
@@ -226,7 +232,7 @@ class Sessions:
         return asyncio.shield(task)
 
     async def _start(self, session_id: str) -> Session:
-        row = await self.row(session_id)
+        row = await self._row(session_id)
         await self.store.watch(session_id)
         agent = row.create.agent
         if self._agents.has(agent):
@@ -258,7 +264,7 @@ class Sessions:
 
     async def _running(self, session_id: str) -> Session:
         """The live session. Raise SessionEnded where it takes nothing more."""
-        if session_id not in self._live and (await self.row(session_id)).state.ended:
+        if session_id not in self._live and (await self._row(session_id)).state.ended:
             raise SessionEnded(session_id)
         return await self._open(session_id)
 
@@ -342,9 +348,15 @@ class Sessions:
         """End a session and forget it; raise Conflict where it was in use since then."""
         await self.row(session_id)
         await self.store.ensure_deletable()
-        await self._end(session_id, quiet_since_ms)
-        await retire(await self.row(session_id), self._agents, self.store)
-        await self.store.delete(session_id)
+        if quiet_since_ms is None:
+            # Its end is shown before it is gone: who then asks for it shall not find it.
+            self._deleting.add(session_id)
+        try:
+            await self._end(session_id, quiet_since_ms)
+            await retire(await self._row(session_id), self._agents, self.store)
+            await self.store.delete(session_id)
+        finally:
+            self._deleting.discard(session_id)
         files = Path(self._settings.data_dir) / "files" / session_id
         await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)
         await asyncio.to_thread(stderr.remove, Path(self._settings.data_dir), session_id)

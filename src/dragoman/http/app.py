@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from dragoman.http import problems
+from dragoman.http.compress import Compress
 from dragoman.http.daemon import Daemon
 from dragoman.http.door import Door
 from dragoman.http.guard import Guard
@@ -29,7 +30,7 @@ def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Regist
     problems.install(app)
     settings = daemon.settings
     door = Door(
-        app,
+        Compress(app),
         guard=guard,
         host=settings.host,
         port_of=port_of,

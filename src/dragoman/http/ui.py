@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -13,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from dragoman.errors import NotFound
+from dragoman.http.compress import takes_gzip
 
 _TYPES = {
     "html": "text/html",
@@ -67,7 +67,7 @@ def page_routes(page: Files) -> list[Route]:
         headers = _HEADERS | (_KEPT if name.startswith("assets/") else _ASKED_ANEW)
         if (small := page.get(name + _GZIPPED)) is not None:
             headers["Vary"] = "Accept-Encoding"
-            if _takes_gzip(request.headers.get("accept-encoding", "")):
+            if takes_gzip(request.headers.get("accept-encoding", "")):
                 content, headers["Content-Encoding"] = small, "gzip"
         return Response(content, headers=headers, media_type=_TYPES[_ending(name)])
 
@@ -93,15 +93,6 @@ def _below(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
             yield from _below(entry, f"{prefix}{entry.name}/")
         elif _ending(entry.name.removesuffix(_GZIPPED)) in _TYPES:
             yield prefix + entry.name, entry.read_bytes()
-
-
-def _takes_gzip(accepted: str) -> bool:
-    """Whether `Accept-Encoding` names gzip, and not with a weight of nothing."""
-    for choice in accepted.lower().split(","):
-        coding, _, weight = choice.replace(" ", "").partition(";")
-        if coding == "gzip":
-            return not re.fullmatch(r"q=0(\.0*)?", weight)
-    return False
 
 
 def _ending(name: str) -> str:

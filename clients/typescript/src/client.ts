@@ -13,6 +13,8 @@ export interface EventsOptions {
   limit?: number;
   /** With each event, the agent's own message that caused it. */
   includeRaw?: boolean;
+  /** Leave out the deltas of items that are completed among these events; they still count. */
+  compact?: boolean;
   /**
    * The `chain` of a page or a session that ended with the event at `offset`: where the log is not
    * the one in which that was read, `HistoryDiverged` is thrown.
@@ -254,6 +256,7 @@ export class DragomanClient {
         offset: options.offset,
         limit: options.limit,
         include_raw: options.includeRaw,
+        compact: options.compact,
         after_chain: options.afterChain,
       },
       signal: options.signal,

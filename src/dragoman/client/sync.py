@@ -267,15 +267,21 @@ class Client:
         offset: int = 0,
         limit: int = 1000,
         include_raw: bool = False,
+        compact: bool = False,
         after_chain: str | None = None,
     ) -> Page:
         """Read the events with `sequence > offset`, at most `limit`.
 
+        `compact` leaves out the deltas of items that are completed among them; they still count.
         With the `chain` of the page before this one as `after_chain`, HistoryDiverged is raised
         where the log is not the one in which that was read.
         """
         query = EventQuery(
-            offset=offset, limit=limit, include_raw=include_raw, after_chain=after_chain
+            offset=offset,
+            limit=limit,
+            include_raw=include_raw,
+            compact=compact,
+            after_chain=after_chain,
         )
         return self._do(calls.events(session, query))
 

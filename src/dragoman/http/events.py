@@ -49,6 +49,7 @@ class Events:
                     wanted.offset,
                     wanted.limit,
                     raw=wanted.include_raw,
+                    compact=wanted.compact,
                     max_bytes=max_bytes,
                 )
         except DragomanError as error:

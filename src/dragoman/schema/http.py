@@ -216,6 +216,10 @@ class EventQuery(Http, frozen=True, kw_only=True):
     offset: Position = 0
     limit: Annotated[int, Meta(ge=1, le=10000)] = 1000
     include_raw: bool = False
+    compact: bool = False
+    """Leave out the deltas of items that are completed among these events.
+
+    `limit` still counts them: the last event is the same, and so are `hasMore` and `chain`."""
     after_chain: Link | None = None
     """The link of the event at `offset`, as it was read: another one there is refused (409)."""
 

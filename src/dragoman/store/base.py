@@ -250,9 +250,19 @@ class Store(Protocol):
         """The last sequence given out in a session that is being watched."""
 
     async def read(
-        self, session_id: str, after: int, limit: int, *, raw: bool, max_bytes: int
+        self,
+        session_id: str,
+        after: int,
+        limit: int,
+        *,
+        raw: bool,
+        compact: bool = False,
+        max_bytes: int,
     ) -> Page:
-        """A page of events; shorter than `limit` where they are large, at least one event."""
+        """A page of events; shorter than `limit` where they are large, at least one event.
+
+        `compact` leaves out the deltas of items that are completed on it.
+        """
 
     async def position(self, session_id: str) -> tuple[int, bool]:
         """The last committed sequence, and whether the session has ended."""

@@ -40,14 +40,31 @@ LINE_WITH_RAW = (
     f"coalesce({whole('e')}, (SELECT {whole('o')} {_OTHER}), 'null') || '}}'"
 )
 _LINK = "(SELECT chain FROM events WHERE session = ?1 AND sequence = ?3)"
+_RANGE = "session = ?1 AND sequence > ?2 AND sequence <= ?3"
 _JOIN = """
     SELECT CAST(group_concat(shown, {between}) AS BLOB){also} FROM (
         SELECT {what} AS shown FROM (
-            SELECT {columns} FROM events WHERE session = ?1 AND sequence > ?2 AND sequence <= ?3
-            ORDER BY sequence
+            SELECT {columns} FROM events WHERE {rows} ORDER BY sequence
         ) e {more}
     )
 """
+# Nothing that an agent said comes before the type in a line, and nothing before the item's id in
+# the data of these two types. As text: SQLite's JSON functions would read each line to its end.
+_TYPE = (
+    """substr(line, instr(line, CAST(',"type":"' AS BLOB)) + 9, {size}) = CAST('{type}' AS BLOB)"""
+)
+_ITEM_AT = """instr(line, CAST('"item_id":"' AS BLOB)) + 11"""
+_ITEM = f"substr(line, {_ITEM_AT}, instr(substr(line, {_ITEM_AT}, 128), CAST('\"' AS BLOB)))"
+_COMPACT = """
+    {range} AND NOT ({is_delta} AND {item} IN (
+        SELECT {item} FROM events WHERE {range} AND {is_completed}
+    ))
+""".format(
+    range=_RANGE,
+    item=_ITEM,
+    is_delta=_TYPE.format(size=11, type='item.delta"'),
+    is_completed=_TYPE.format(size=15, type='item.completed"'),
+)
 # Each statement costs a wait for the interpreter's lock, so there is one for the usual case.
 _WITHIN = """
     SELECT CASE WHEN (SELECT total FROM events WHERE session = ?1 AND sequence = ?3)
@@ -76,8 +93,10 @@ _CHAIN = f"UNION ALL SELECT ': chain ' || ?3 || ' ' || lower(hex({_LINK})) || x'
 class _Form:
     """How events are put together: the statements for it, with native messages and without."""
 
-    def __init__(self, what: str, between: str, *, link: str, more: str = "") -> None:
-        join = partial(_JOIN.format, between=between, more=more)
+    def __init__(
+        self, what: str, between: str, *, link: str, rows: str = _RANGE, more: str = ""
+    ) -> None:
+        join = partial(_JOIN.format, between=between, rows=rows, more=more)
         plain = partial(join, what=what.format(line=_LINE), columns="sequence, line")
         self._plain = plain(also=f", {link}")
         self._with_raw = join(what=what.format(line=LINE_WITH_RAW), columns="*", also=f", {link}")
@@ -111,6 +130,7 @@ class _Form:
 
 
 _PAGE = _Form("{line}", "','", link=_LINK)
+_COMPACT_PAGE = _Form("{line}", "','", link=_LINK, rows=_COMPACT)
 _STREAM = _Form(_FRAME, "''", link="NULL", more=_CHAIN)
 
 
@@ -170,11 +190,17 @@ def page(
     limit: int,
     committed: int,
     raw: bool,
+    compact: bool = False,
     max_bytes: int = MAX_PAGE_BYTES,
 ) -> Page:
-    """Events after a sequence, joined by commas; as many as the limits allow, at least one."""
+    """Events after a sequence, joined by commas; as many as the limits allow, at least one.
+
+    `compact` leaves out the deltas of items that are completed on this page, so never its last
+    event: who reads on from there misses nothing.
+    """
     wanted = min(after + limit, committed)
-    events, end, link = _PAGE.read(db, session, after, wanted, max_bytes, raw)
+    form = _COMPACT_PAGE if compact else _PAGE
+    events, end, link = form.read(db, session, after, wanted, max_bytes, raw)
     return Page(events, end, end < committed, link)
 
 

@@ -260,11 +260,12 @@ class SqliteStore:
         limit: int,
         *,
         raw: bool,
+        compact: bool = False,
         max_bytes: int = MAX_PAGE_BYTES,
     ) -> Page:
         """A page of events; shorter than `limit` where they are large, at least one event."""
         feed = await self._feed(session_id)
-        key = (feed.session, after, limit, raw, max_bytes)
+        key = (feed.session, after, limit, raw, compact, max_bytes)
         found = self._pages.get(key)
         if found is None:
             work = partial(
@@ -274,6 +275,7 @@ class SqliteStore:
                 limit=limit,
                 committed=feed.committed,
                 raw=raw,
+                compact=compact,
                 max_bytes=max_bytes,
             )
             found = await self._readers.run(work)

@@ -67,7 +67,7 @@ def test_follow_asks_for_permissions(daemon: Daemon, answer: str, told: str) -> 
 
 
 def test_follow_asks_questions(daemon: Daemon) -> None:
-    shown = run(daemon, "follow.py", "questioned", "question", answers="Red\nPlum\n")
+    shown = run(daemon, "follow.py", "questioned", "questions", answers="Red\nPlum\n")
     assert "You answered. Colour: Red; Fruit: Plum" in shown
 
 

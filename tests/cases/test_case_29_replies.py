@@ -76,7 +76,7 @@ def test_case_29_a_hundred_same_replies_are_all_204_and_resolve_once(daemon: Dae
 
 def test_case_29_one_of_a_hundred_conflicting_answers_wins(daemon: Daemon) -> None:
     daemon.create("answers")
-    daemon.send("answers", "question")
+    daemon.send("answers", "questions")
     question = daemon.wait_for("answers", "question.requested")["data"]["question_id"]
     given = [[["Red", "Blue"][n % 2 : n % 2 + 1], ["Pear"]] for n in range(REPLIES)]
     path = f"/sessions/answers/questions/{question}/reply"

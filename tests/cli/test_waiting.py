@@ -75,7 +75,7 @@ def test_leaving_a_message_that_waits_says_where_it_is(beside: Beside) -> None:
 
 
 def test_what_pending_prints_answers_a_question(beside: Beside) -> None:
-    with beside.open("send", "asked", "question", "--agent", "mock") as turn:
+    with beside.open("send", "asked", "questions", "--agent", "mock") as turn:
         until(turn.stdout, "reject)")
         shown = beside.run("pending", "asked").stdout
         assert "  1. Colour: Which colour?\n     - Red: Like a rose.\n" in shown

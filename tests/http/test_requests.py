@@ -13,7 +13,9 @@ def ask(daemon: Daemon, session: str, prompt: str, **create: Any) -> dict[str, A
     """Let the agent ask; what it asked."""
     daemon.create(session, **create)
     daemon.send(session, prompt)
-    asked: dict[str, Any] = daemon.wait_for(session, f"{prompt}.requested")["data"]
+    asked: dict[str, Any] = daemon.wait_for(session, f"{prompt.removesuffix('s')}.requested")[
+        "data"
+    ]
     return asked
 
 
@@ -160,14 +162,13 @@ def test_pending_lists_requests_as_they_were_asked(daemon: Daemon) -> None:
 
 
 def test_answers_have_one_list_for_each_question(daemon: Daemon) -> None:
-    asked = ask(daemon, "answered", "question")
+    asked = ask(daemon, "answered", "questions")
     assert asked["prompt"] == asked["questions"][0]["prompt"]
     assert asked["options"] == [o["label"] for o in asked["questions"][0]["options"]]
     assert daemon.get("/sessions/answered/pending")["questions"] == [asked]
-    for wrong in ([], [["Red"]], [["Red"], ["Pear"], ["x"]]):
-        given = answer(daemon, "answered", asked["question_id"], wrong)
-        assert (given.status, given.json["details"]["field"]) == (400, "answers")
-        assert "2 questions" in given.json["detail"]
+    given = answer(daemon, "answered", asked["question_id"], [["Red"], ["Pear"], ["x"]])
+    assert (given.status, given.json["details"]["field"]) == (400, "answers")
+    assert "2 questions" in given.json["detail"]
     answers = [["something of my own"], ["Apple", "Plum"]]
     assert answer(daemon, "answered", asked["question_id"], answers).status == 204
     heard = "You answered. Colour: something of my own; Fruit: Apple, Plum"
@@ -178,8 +179,31 @@ def test_answers_have_one_list_for_each_question(daemon: Daemon) -> None:
     assert data["approver"] == {"token": "default", "scope": "admin"}
 
 
+@pytest.mark.parametrize(("given", "heard"), [([], "nothing"), ([["Red"]], "Red")])
+def test_questions_without_a_list_are_left_unanswered(
+    daemon: Daemon, given: list[list[str]], heard: str
+) -> None:
+    """Before, clients of 0.1.11, who know only the first question, could not answer several."""
+    session = f"first-{heard}"
+    question = ask(daemon, session, "questions")["question_id"]
+    for _ in range(2):
+        assert answer(daemon, session, question, given).status == 204
+    assert said(daemon, session) == f"You answered. Colour: {heard}; Fruit: nothing"
+    assert resolved(daemon, session, "question")["answers"] == [*given, [], []][:2]
+
+
+def test_the_mock_asks_one_question_or_several(daemon: Daemon) -> None:
+    """Before, both prompts asked two, which clients of 0.1.11 could not answer."""
+    asked = ask(daemon, "one", "question")
+    assert [each["prompt"] for each in asked["questions"]] == ["Which colour?"]
+    assert answer(daemon, "one", asked["question_id"], [["Red"], ["Pear"]]).status == 400
+    assert answer(daemon, "one", asked["question_id"], [["Red"]]).status == 204
+    assert said(daemon, "one") == "You answered. Colour: Red"
+    assert len(ask(daemon, "several", "questions")["questions"]) == 2
+
+
 def test_the_same_answers_again_are_204_others_409_with_the_winner(daemon: Daemon) -> None:
-    asked = ask(daemon, "asked-twice", "question")
+    asked = ask(daemon, "asked-twice", "questions")
     question, answers = asked["question_id"], [["Red"], ["Pear"]]
     for _ in range(2):
         assert answer(daemon, "asked-twice", question, answers).status == 204
@@ -200,7 +224,7 @@ def test_a_question_can_be_rejected_and_rejected_again(daemon: Daemon) -> None:
     data = resolved(daemon, "rejected", "question")
     assert data["status"] == "rejected"
     assert data["approver"] == {"token": "default", "scope": "admin"}
-    late = answer(daemon, "rejected", asked["question_id"], [["Red"], ["Pear"]])
+    late = answer(daemon, "rejected", asked["question_id"], [["Red"]])
     assert (late.status, late.json["details"]["winner"]["status"]) == (409, "rejected")
 
 

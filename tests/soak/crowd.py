@@ -25,8 +25,8 @@ PROMPTS = {
     "mock": (
         "help", "demo", "markdown", "reasoning", "tools", "status", "image", "unknown", "subagent",
         "usage", "error", "unparsed", "garbage", "echo hi", "slow 30", "burst 500 300",
-        "huge 300000", "permission", "permission", "edit", "question", "question", "hang", "crash",
-        "spawn-children", "ignore-sigterm", "end",
+        "huge 300000", "permission", "permission", "edit", "questions", "questions", "hang",
+        "crash", "spawn-children", "ignore-sigterm", "end",
     ),
     "choir": SINGS,
     "soloist": SINGS,

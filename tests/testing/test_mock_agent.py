@@ -132,7 +132,7 @@ def test_an_answer_to_something_else_is_not_taken(agent: Agent) -> None:
 
 
 def inquire(agent: Agent) -> AskQuestion:
-    agent.prompt("question")
+    agent.prompt("questions")
     request = agent.until(lambda step: isinstance(step, AskQuestion))[-1]
     assert isinstance(request, AskQuestion)
     return request

@@ -147,7 +147,7 @@ def test_a_mode_leaves_the_rest_to_people(daemon: Daemon, mode: str, prompt: str
 
 def test_questions_are_answered_one_list_each(daemon: Daemon) -> None:
     talk = Talk(daemon)
-    talk.send("question")
+    talk.send("questions")
     request = talk.until("question.requested")["data"]
     assert (request["prompt"], request["options"]) == ("Which colour?", ["Red", "Blue"])
     assert [question["multi_select"] for question in request["questions"]] == [False, True]
@@ -156,7 +156,7 @@ def test_questions_are_answered_one_list_each(daemon: Daemon) -> None:
         "description": "Like a rose.",
     }
     path = f"/questions/{request['question_id']}/reply"
-    assert talk.post(path, {"answers": [["Red"]]}).status == 400
+    assert talk.post(path, {"answers": [["Red"], [], []]}).status == 400
     assert talk.post(path, {"answers": [["mauve"], ["Pear", "Plum"]]}).status == 204
     talk.until("turn.ended")
     events = talk.conforms()
@@ -168,7 +168,7 @@ def test_questions_are_answered_one_list_each(daemon: Daemon) -> None:
 
 def test_a_rejected_question_lets_the_agent_go_on(daemon: Daemon) -> None:
     talk = Talk(daemon)
-    talk.send("question")
+    talk.send("questions")
     request = talk.until("question.requested")["data"]
     assert talk.post(f"/questions/{request['question_id']}/reject").status == 204
     talk.until("turn.ended")

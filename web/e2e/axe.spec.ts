@@ -98,7 +98,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await expect(page.getByRole("button", { name: /^Allow once/ })).toBeVisible();
     await expectGood("a permission");
     const asking = await openSession(page, daemon, "Has a question");
-    await turn(daemon, asking, "question");
+    await turn(daemon, asking, "questions");
     await expect(page.getByRole("radio").first()).toBeVisible();
     await expectGood("a question");
 

@@ -50,7 +50,7 @@ test("on a phone, by touch: start, talk, answer, look at events, go back", async
     await say("permission");
     await page.getByRole("button", { name: /^Allow once/ }).tap();
     await expect(page.getByRole("button", { name: /^Allow once/ })).toHaveCount(0);
-    await say("question");
+    await say("questions");
     await page.getByRole("radio", { name: /Red/ }).check({ force: true });
     await expectFits(page, "question");
   });

@@ -73,7 +73,7 @@ test("questions are answered by one, by several, in words, or not at all", async
   const id = await openSession(page, daemon);
   const card = page.getByRole("group", { name: "Question: Colour" }).last();
   const answer = card.getByRole("button", { name: "Answer", exact: true });
-  await daemon.client.postMessage(id, "question");
+  await daemon.client.postMessage(id, "questions");
   await expect(answer).toBeDisabled();
   await card.getByRole("radio", { name: "Red" }).check();
   await card.getByRole("radio", { name: "Blue" }).check();
@@ -86,7 +86,7 @@ test("questions are answered by one, by several, in words, or not at all", async
   await expect(card.getByText("Answered")).toBeVisible();
   await expect(card.getByText("Apple, Plum")).toBeVisible();
 
-  await daemon.client.postMessage(id, "question");
+  await daemon.client.postMessage(id, "questions");
   await card.getByRole("radio", { name: "Red" }).check();
   await card.getByRole("textbox", { name: "Other answer" }).fill(" ");
   await expect(card.getByRole("radio", { name: "Red" })).toBeChecked();
@@ -96,7 +96,7 @@ test("questions are answered by one, by several, in words, or not at all", async
   await page.keyboard.press("Enter");
   await expect(page.getByText("You answered. Colour: Green; Fruit:")).toBeVisible();
 
-  await daemon.client.postMessage(id, "question");
+  await daemon.client.postMessage(id, "questions");
   await expect(card.getByText("4", { exact: true })).toBeVisible();
   await page.keyboard.press("1");
   await expect(card.getByRole("radio", { name: "Red" })).toBeChecked();
@@ -105,7 +105,7 @@ test("questions are answered by one, by several, in words, or not at all", async
   await page.keyboard.press("Enter");
   await expect(page.getByText("You answered. Colour: Red; Fruit: Pear")).toBeVisible();
 
-  await daemon.client.postMessage(id, "question");
+  await daemon.client.postMessage(id, "questions");
   await card.getByRole("button", { name: "Do not answer" }).click();
   await expect(page.getByText("You did not answer.")).toBeVisible();
   await expect(card.getByText("Rejected")).toBeVisible();
@@ -187,7 +187,7 @@ test("the inbox has all that waits, and says for a moment what became of it", as
   const [build, paint, bake] = ["build", "paint", "bake"];
   for (const [id, prompt] of [
     [build, "permission"],
-    [paint, "question"],
+    [paint, "questions"],
     [bake, "permission"],
   ] as const) {
     await daemon.client.createSession(id, { agent: "mock", directory: daemon.files, title: id });
@@ -233,7 +233,7 @@ test("the inbox has all that waits, and says for a moment what became of it", as
 
 test("no key answers what is out of sight", async ({ inside: page, daemon }) => {
   const ids = Array.from({ length: 10 }, (_, at) => `s${at}`);
-  const prompts = ["permission", "edit", "question"];
+  const prompts = ["permission", "edit", "questions"];
   for (const [at, id] of ids.entries()) {
     await daemon.client.createSession(id, { agent: "mock", directory: daemon.files, title: id });
     await daemon.client.postMessage(id, prompts[at % 3] ?? "");

@@ -209,7 +209,7 @@ describe("requests to people", () => {
 
   test("a question is answered, or not", async () => {
     const id = await newSession();
-    await client.postMessage(id, "question");
+    await client.postMessage(id, "questions");
     const { data } = await until(id, "question.requested");
     await client.replyQuestion(id, data.question_id, [["Red"], ["Apple", "Pear"]]);
     expect(await until(id, "question.resolved")).toMatchObject({
@@ -217,7 +217,7 @@ describe("requests to people", () => {
     });
 
     const other = await newSession();
-    await client.postMessage(other, "question");
+    await client.postMessage(other, "questions");
     const asked = await until(other, "question.requested");
     await client.rejectQuestion(other, asked.data.question_id);
     expect(await until(other, "question.resolved")).toMatchObject({ data: { status: "rejected" } });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.core.requests import STATUS, masked
 from dragoman.errors import InvalidRequest
@@ -40,10 +41,18 @@ def winner(row: RequestRow) -> dict[str, object]:
     return known | {name: about[name] for name in ("updated_input", "reason") if name in about}
 
 
-def ensure_one_list_each(asked: QuestionRequested, answer: AnswerQuestion) -> None:
-    """Raise InvalidRequest unless there is one list of answers for each question."""
+def one_list_each(
+    asked: QuestionRequested | QuestionResolved, answer: AnswerQuestion
+) -> AnswerQuestion:
+    """An answer with a list for each question; raise InvalidRequest where it has more.
+
+    Old clients know only the first question: what they leave out is empty.
+    """
     expected = len(asked.questions or ()) or 1
-    if answer.answers is not None and len(answer.answers) != expected:
-        raise InvalidRequest(
-            f"answers needs one list for each of the {expected} questions", field="answers"
-        )
+    if answer.answers is None:
+        return answer
+    missing = expected - len(answer.answers)
+    if missing < 0:
+        one = f"each of the {expected} questions" if expected > 1 else "the question"
+        raise InvalidRequest(f"answers needs one list for {one}", field="answers")
+    return replace(answer, answers=(*answer.answers, *((),) * missing))

@@ -36,7 +36,7 @@ from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.census import Holder, census
 from dragoman.runtime.left import end_left
 from dragoman.runtime.limits import Limits
-from dragoman.runtime.replies import ensure_one_list_each, is_same, winner
+from dragoman.runtime.replies import is_same, one_list_each, winner
 from dragoman.runtime.retire import retire
 from dragoman.runtime.session import Session
 from dragoman.runtime.supported import ensure_supported, notes_of
@@ -45,6 +45,7 @@ from dragoman.schema.events import (
     Draft,
     PermissionRequested,
     QuestionRequested,
+    QuestionResolved,
     SessionStarted,
 )
 from dragoman.schema.http import (
@@ -392,8 +393,8 @@ class Sessions:
     ) -> None:
         """Answer or reject a question: the first answer wins, the same again is fine."""
         row = await self._request(session_id, request_id, answer)
-        if isinstance(row.body, QuestionRequested):
-            ensure_one_list_each(row.body, answer)
+        assert isinstance(row.body, QuestionRequested | QuestionResolved)
+        answer = one_list_each(row.body, answer)
         await self._answer(session_id, row, answer)
 
     async def _answer(self, session_id: str, row: RequestRow, answer: Answer) -> None:

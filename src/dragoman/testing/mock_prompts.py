@@ -34,7 +34,7 @@ PLAIN: dict[str, Callable[[], Script]] = {
     "permissions": scripts.permission,
     "edit": scripts.edit,
     "question": scripts.question,
-    "questions": scripts.question,
+    "questions": scripts.questions,
     "subagent": scripts.subagent,
     "usage": scripts.usage,
     "error": scripts.error,

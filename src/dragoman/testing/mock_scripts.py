@@ -211,23 +211,43 @@ def _changed(answer: Message, name: str, asked: str) -> str:
     return str(updated[name]) if isinstance(updated, dict) and name in updated else asked
 
 
+COLOUR: Message = {
+    "id": "colour",
+    "header": "Colour",
+    "text": "Which colour?",
+    "choices": [{"label": "Red", "description": "Like a rose."}, {"label": "Blue"}],
+    "free_text": True,
+}
+FRUIT: Message = {
+    "id": "fruit",
+    "header": "Fruit",
+    "text": "Which fruits?",
+    "choices": [{"label": "Apple"}, {"label": "Pear"}, {"label": "Plum"}],
+    "several": True,
+}
+
+
 def question() -> Script:
-    """Asks two questions, one of which takes several answers."""
-    colours = [{"label": "Red", "description": "Like a rose."}, {"label": "Blue"}]
-    fruits = [{"label": "Apple"}, {"label": "Pear"}, {"label": "Plum"}]
-    questions: list[Message] = [
-        {"id": "colour", "header": "Colour", "text": "Which colour?", "choices": colours},
-        {"id": "fruit", "header": "Fruit", "text": "Which fruits?", "choices": fruits},
-    ]
-    questions[0]["free_text"] = True
-    questions[1]["several"] = True
+    """Asks a question."""
+    yield from say("I have a question.")
+    yield from _ask(COLOUR)
+    return None
+
+
+def questions() -> Script:
+    """Asks two questions at once, one of which takes several answers."""
     yield from say("I have two questions.")
-    answer = yield Ask({"type": "question_ask", "id": fresh("q"), "questions": questions})
+    yield from _ask(COLOUR, FRUIT)
+    return None
+
+
+def _ask(*questions: Message) -> Script:
+    answer = yield Ask({"type": "question_ask", "id": fresh("q"), "questions": list(questions)})
     if answer.get("answers") is None:
         yield from say("You did not answer.")
         return None
-    told = zip(questions, answer["answers"], strict=False)
-    lines = (f"{asked['header']}: {', '.join(labels)}" for asked, labels in told)
+    pairs = zip(questions, answer["answers"], strict=False)
+    lines = (f"{each['header']}: {', '.join(labels) or 'nothing'}" for each, labels in pairs)
     yield from say("You answered. " + "; ".join(lines))
     return None
 

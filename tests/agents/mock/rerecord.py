@@ -44,7 +44,7 @@ def permission(daemon: Daemon) -> None:
 
 def question(daemon: Daemon) -> None:
     """Questions answered, and rejected."""
-    ask(daemon, "question", "question", {"answers": [["Red"], ["Apple", "Pear"]]})
+    ask(daemon, "questions", "question", {"answers": [["Red"], ["Apple", "Pear"]]})
     ask(daemon, "question", "question", None)
 
 

@@ -151,7 +151,7 @@ def question_answer(ask: Ask, answer: AnswerQuestion) -> dict[str, Any]:
         return {"behavior": "deny", "message": said or REFINE}
     questions = [_question(each).prompt for each in _list(asked.get("questions"))]
     pairs = zip(questions, answer.answers, strict=False)
-    answers = {prompt: ", ".join(given) for prompt, given in pairs}
+    answers = {prompt: ", ".join(given) for prompt, given in pairs if given}
     return {"behavior": "allow", "updatedInput": {**asked, "answers": answers}}
 
 

@@ -200,9 +200,7 @@ def test_a_process_that_ends_between_turns_writes_nothing() -> None:
 def test_an_agent_that_ends_the_session_in_a_turn_ends_the_turn_first(stage: Stage) -> None:
     stage.say(MESSAGE).say(EndSession(message="Goodbye."))
     assert stage.tape.types()[-3:] == ["item.completed", "turn.ended", "session.ended"]
-    assert stage.tape.bodies[-1] == SessionEnded(
-        reason="completed", terminated_by="agent", message="Goodbye."
-    )
+    assert stage.tape.bodies[-1] == SessionEnded(reason="completed", terminated_by="agent")
     stage.say(MESSAGE).play(Die(DIED, resumable=False), Terminate())
     assert stage.tape.types()[-1] == "session.ended"
     assert len(stage.tape.of("session.ended")) == 1

@@ -27,6 +27,8 @@ BROKEN: list[tuple[str, Break]] = [
     ("session_end_closes_all", lambda s: s.drop("turn2.ended")),
     ("session_end_closes_all", lambda s: s.drop("child.resolved")),
     ("session_end_closes_all", lambda s: s.drop("child.completed")),
+    ("only_an_error_has_details", lambda s: s.change("session.ended", message="Goodbye.")),
+    ("only_an_error_has_details", lambda s: s.change("session.ended", exit_code=0)),
     ("turns_alternate", lambda s: s.repeat("turn1.ended", after="turn1.ended")),
     ("turns_alternate", lambda s: s.drop("turn1.ended")),
     (

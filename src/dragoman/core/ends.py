@@ -65,7 +65,9 @@ def given_up(message: str, exit: Exit | None) -> SessionEnded:
 
 
 def said_goodbye(end: EndSession) -> SessionEnded:
-    """The end of a session in the agent's own words."""
+    """The end of a session as the agent says it. Details belong to an error; words, to items."""
+    if end.reason != "error":
+        return SessionEnded(reason=end.reason, terminated_by="agent")
     exit = end.exit
     return SessionEnded(
         reason=end.reason,

@@ -52,6 +52,7 @@ class SessionEnded(Body, frozen=True, kw_only=True):
     reason: EndReason
     terminated_by: Source
     message: str | UnsetType = UNSET
+    """What went wrong. This, and what follows, only with the reason `error`."""
     exit_code: int | UnsetType = UNSET
     stderr: Stderr | UnsetType = UNSET
 

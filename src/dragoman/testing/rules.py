@@ -121,6 +121,15 @@ def session_end_closes_all(ledger: Ledger, body: SessionEnded) -> Iterator[str]:
         yield f"{name} is open"
 
 
+@rule(SessionEnded)
+def only_an_error_has_details(ledger: Ledger, body: SessionEnded) -> Iterator[str]:
+    """An end has a message, an exit code and stderr only where its reason is an error."""
+    if body.reason != "error":
+        for name in ("message", "exit_code", "stderr"):
+            if getattr(body, name) is not UNSET:
+                yield f"it is {body.reason}, and has {name}"
+
+
 # --- Turns ---
 
 

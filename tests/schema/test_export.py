@@ -120,6 +120,15 @@ def test_every_event_type_has_a_schema_of_its_own() -> None:
         assert described["description"].endswith(".")
 
 
+@pytest.mark.parametrize(("source", "synthetic"), [("daemon", False), ("agent", True)])
+def test_what_is_synthetic_comes_from_the_daemon(source: str, synthetic: bool) -> None:
+    """Before, the schema took events of ours that pass for the agent's, and the other way round."""
+    event = envelope("session.started", {"metadata": None})
+    validator.validate({**event, "source": source, "synthetic": not synthetic})
+    with pytest.raises(ValidationError):
+        validator.validate({**event, "source": source, "synthetic": synthetic})
+
+
 @pytest.mark.parametrize("missing", list(envelope("session.started", {})))
 def test_an_event_has_all_its_fields(missing: str) -> None:
     event = envelope("session.started", {"metadata": None})
@@ -184,7 +193,7 @@ def test_a_page_of_events_holds_events(document: dict[str, Any]) -> None:
 def test_query_parameters_are_documented_in_snake_case(document: dict[str, Any]) -> None:
     operation = document["paths"]["/v1/sessions/{session_id}/events"]["get"]
     query = {each["name"]: each for each in operation["parameters"] if each["in"] == "query"}
-    assert list(query) == ["offset", "limit", "include_raw", "after_chain"]
+    assert list(query) == ["offset", "limit", "include_raw", "compact", "after_chain"]
     assert query["limit"]["schema"] == {
         "type": "integer",
         "minimum": 1,
@@ -243,3 +252,31 @@ def test_an_answer_without_a_body_keeps_its_headers(document: dict[str, Any]) ->
 
 def test_a_problem_type_is_its_title() -> None:
     assert problem_type("Session Not Found") == "urn:dragoman:error:session_not_found"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_the_same_as"),
+    [
+        ("UniversalEvent", {"Event"}),
+        ("UniversalItem", {"Item"}),
+        ("SessionEndedData", {"SessionEnded"}),
+        ("StderrOutput", {"Stderr"}),
+        ("PermissionEventData", {"PermissionRequested", "PermissionResolved"}),
+        ("QuestionEventData", {"QuestionRequested", "QuestionResolved"}),
+    ],
+)
+def test_names_that_older_clients_know_are_there(name: str, is_the_same_as: set[str]) -> None:
+    """Before, types that are generated for such a client were missing."""
+    schemas = openapi(ROUTES, ())["components"]["schemas"]
+    schema = schemas[name]
+    found = {each["$ref"].rpartition("/")[2] for each in schema.get("anyOf", [schema])}
+    assert found == is_the_same_as <= schemas.keys()
+
+
+def test_small_types_that_older_clients_know_are_there() -> None:
+    schemas = openapi(ROUTES, ())["components"]["schemas"]
+    assert schemas["ItemKind"] == schemas["Item"]["properties"]["kind"]
+    assert schemas["ItemStatus"] == schemas["Item"]["properties"]["status"]
+    assert schemas["ContentPart"] == schemas["Item"]["properties"]["content"]["items"]
+    assert set(schemas["ItemRole"]["enum"]) == {"user", "assistant", "system", "tool"}
+    assert set(schemas["EventSource"]["enum"]) == {"agent", "daemon"}

@@ -4,8 +4,6 @@ export type * from "./openapi.js";
 
 import type * as api from "./openapi.js";
 
-/** One part of an item's content. */
-export type ContentPart = api.Item["content"][number];
 /** The kinds of events. */
 export type EventType = api.Event["type"];
 /** The event of one type. */

@@ -15,14 +15,38 @@ from msgspec import Struct
 from dragoman import __version__
 from dragoman.errors import DragomanError, TokenInvalid
 from dragoman.schema.access import Scope
-from dragoman.schema.events import BODIES, Event
+from dragoman.schema.events import (
+    BODIES,
+    Event,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    SessionEnded,
+    Source,
+    Stderr,
+)
 from dragoman.schema.http import SESSION_ID_PATTERN, EventPage, Problem
+from dragoman.schema.items import ContentPart, Item, ItemKind, ItemStatus, Role
 
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 EVENT_SCHEMA_ID = "urn:dragoman:schema:event"
 
+_COMPONENT = "#/components/schemas/{name}"
+_SYNONYMS: dict[str, tuple[Any, ...]] = {
+    "UniversalItem": (Item,),
+    "ContentPart": (ContentPart,),
+    "ItemKind": (ItemKind,),
+    "ItemRole": (Role,),
+    "ItemStatus": (ItemStatus,),
+    "EventSource": (Source,),
+    "SessionEndedData": (SessionEnded,),
+    "StderrOutput": (Stderr,),
+    "PermissionEventData": (PermissionRequested, PermissionResolved),
+    "QuestionEventData": (QuestionRequested, QuestionResolved),
+}
 _SCHEMES = ("bearer", "basic", "cookie")
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _PATH_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -95,7 +119,13 @@ def event_schema() -> Schema:
     """Describe an event in JSON Schema 2020-12."""
     _, components = _components((), "#/$defs/{name}")
     event = components.pop("Event")
-    return {"$schema": DIALECT, "$id": EVENT_SCHEMA_ID, **event, "$defs": components}
+    # In OpenAPI it would make a union of each generated type.
+    synthetic: Schema = {
+        "if": {"properties": {"source": {"const": "daemon"}}},
+        "then": {"properties": {"synthetic": {"const": True}}},
+        "else": {"properties": {"synthetic": {"const": False}}},
+    }
+    return {"$schema": DIALECT, "$id": EVENT_SCHEMA_ID, **event, **synthetic, "$defs": components}
 
 
 def _components(
@@ -145,10 +175,11 @@ def _event(name: str, type: str, description: str | None, data: Schema) -> Schem
 def openapi(routes: Sequence[Operation], problems: Sequence[type[DragomanError]]) -> Schema:
     """Describe the HTTP contract in OpenAPI 3.1; any request can get one of `problems`."""
     structs = dict.fromkeys(_structs(routes))
-    references, components = _components(structs, "#/components/schemas/{name}")
+    references, components = _components(structs, _COMPONENT)
+    components |= _synonyms()
     if EventPage in structs:
         page = components["EventPage"]["properties"]
-        page["events"]["items"] = {"$ref": "#/components/schemas/Event"}
+        page["events"]["items"] = {"$ref": _COMPONENT.format(name="Event")}
     paths: dict[str, Schema] = {}
     for route in routes:
         path = _PATH_PARAMETER.sub(r"{\1}", route.path)
@@ -182,6 +213,15 @@ def openapi(routes: Sequence[Operation], problems: Sequence[type[DragomanError]]
             },
         },
     }
+
+
+def _synonyms() -> dict[str, Schema]:
+    """The names that clients of the API before this one know, for what has another one here."""
+    found: dict[str, Schema] = {"UniversalEvent": {"$ref": _COMPONENT.format(name="Event")}}
+    for name, types in _SYNONYMS.items():
+        schemas, _ = msgspec.json.schema_components(types, ref_template=_COMPONENT)
+        found[name] = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+    return found
 
 
 def _structs(routes: Iterable[Operation]) -> Iterator[type[Struct]]:

@@ -87,6 +87,14 @@ def test_the_page_is_found_without_its_slash(daemon: Daemon) -> None:
     assert (answer.status, answer.header("location")) == (307, "ui/?ticket=x")
 
 
+def test_the_address_of_a_session_leads_to_it(daemon: Daemon) -> None:
+    """Before, what programs for an earlier API print led nowhere."""
+    answer = raw(daemon, "/ui/sessions/my.session-1?ticket=x", host(daemon))
+    assert answer.status == 307
+    assert answer.header("location") == "../?ticket=x#/sessions/my.session-1"
+    assert raw(daemon, "/ui/sessions/%0d%0aSet-Cookie:x", host(daemon)).status == 400
+
+
 def test_a_page_that_was_not_built_says_how_to_build_it() -> None:
     answer = TestClient(Starlette(routes=page_routes({}))).get("/ui/")
     assert answer.status_code == 200

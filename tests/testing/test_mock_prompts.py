@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from dragoman.adapter import (
+    AskQuestion,
     BeginTurn,
     Blob,
     CompleteItem,
@@ -88,6 +89,29 @@ def test_says_the_exact_word(agent: Agent) -> None:
 )
 def test_finds_the_exact_word_in_a_sentence(prompt: str, word: str | None) -> None:
     assert exact_word(prompt) == word
+
+
+def test_a_sentence_that_asks_for_a_command_calls_the_tool(agent: Agent) -> None:
+    """Before, it was echoed; older clients try every agent with it."""
+    steps = agent.turn(
+        "Use the bash tool to run `ls` in the current directory. "
+        "Do not answer without using the tool."
+    )
+    (call,) = started(steps, "tool_call")
+    (done,) = completed(steps, "tool_result")
+    assert (call.fields["command"], done.fields["exit_code"]) == ("ls", 0)
+
+
+def test_a_sentence_that_asks_for_a_question_gets_one(agent: Agent) -> None:
+    """Before, it was echoed; older clients try every agent with it."""
+    agent.prompt(
+        "Call the AskUserQuestion tool with exactly one yes/no question and wait for a reply. "
+        "Do not answer yourself."
+    )
+    request = agent.until(lambda step: isinstance(step, AskQuestion))[-1]
+    assert isinstance(request, AskQuestion)
+    (question,) = request.questions
+    assert [option.label for option in question.options] == ["Yes", "No"]
 
 
 def test_help_lists_every_prompt(agent: Agent) -> None:

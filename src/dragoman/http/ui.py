@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from dragoman.errors import NotFound
 from dragoman.http.compress import takes_gzip
+from dragoman.runtime.sessions import ensure_id
 
 _TYPES = {
     "html": "text/html",
@@ -71,13 +72,28 @@ def page_routes(page: Files) -> list[Route]:
                 content, headers["Content-Encoding"] = small, "gzip"
         return Response(content, headers=headers, media_type=_TYPES[_ending(name)])
 
-    return [Route("/ui", _to_page), Route("/ui/{name:path}", get_page)]
+    return [
+        Route("/ui", _to_page),
+        Route("/ui/sessions/{session_id}", _to_session),
+        Route("/ui/{name:path}", get_page),
+    ]
 
 
 async def _to_page(request: Request) -> Response:
     """Lead on to where relative addresses are right."""
+    return RedirectResponse(f"ui/{_query(request)}", headers=_HEADERS)
+
+
+async def _to_session(request: Request) -> Response:
+    """Lead on to a session, from the address that programs for an earlier API print."""
+    session_id = request.path_params["session_id"]
+    ensure_id(session_id)
+    return RedirectResponse(f"../{_query(request)}#/sessions/{session_id}", headers=_HEADERS)
+
+
+def _query(request: Request) -> str:
     query = request.scope["query_string"].decode("ascii", "replace")
-    return RedirectResponse("ui/" + (f"?{query}" if query else ""), headers=_HEADERS)
+    return f"?{query}" if query else ""
 
 
 @cache

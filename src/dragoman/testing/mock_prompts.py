@@ -15,6 +15,8 @@ def help() -> Script:
     lines = [f"- `{', '.join(names)}`: {play.__doc__}" for names, play in _listed().items()]
     lines.append("- `echo …, say …`: Says it. Anything else is echoed, too.")
     lines.append("- `Reply with exactly the word …`: Says that word.")
+    lines.append("- `Use the bash tool to run `…``: Calls that tool, in name only.")
+    lines.append("- `Call the AskUserQuestion tool …`: Asks a question with yes and no.")
     yield from say("These prompts do something:\n\n" + "\n".join(lines) + "\n")
     return None
 
@@ -64,6 +66,10 @@ _EXACTLY = re.compile(
 )
 
 
+_RUN = re.compile(r"\buse the bash tool to run `(?P<command>[^`]+)`", re.IGNORECASE)
+_ASK = re.compile(r"\bcall the AskUserQuestion tool\b", re.IGNORECASE)
+
+
 def choose(prompt: str) -> Script:
     """Find what a prompt asks for."""
     name, _, rest = prompt.strip().partition(" ")
@@ -76,7 +82,14 @@ def choose(prompt: str) -> Script:
         most, play = COUNTED[name]
         if len(words) <= most:
             return play(*map(int, words))
-    return say(exact_word(prompt) or prompt)
+    return _sentence(prompt) or say(exact_word(prompt) or prompt)
+
+
+def _sentence(prompt: str) -> Script | None:
+    """Find what a sentence asks for: any agent understands it, so clients try all with it."""
+    if found := _RUN.search(prompt):
+        return scripts.run(found["command"])
+    return scripts.yes_or_no() if _ASK.search(prompt) else None
 
 
 def exact_word(prompt: str) -> str | None:

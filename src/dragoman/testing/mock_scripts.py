@@ -241,6 +241,24 @@ def questions() -> Script:
     return None
 
 
+def yes_or_no() -> Script:
+    """Asks a question with two answers."""
+    choices = [{"label": "Yes"}, {"label": "No"}]
+    yield from _ask({"id": "go_on", "header": "Go on", "text": "Go on?", "choices": choices})
+    return None
+
+
+def run(command: str) -> Script:
+    """Pretends to run a command."""
+    message, tool = fresh("m"), fresh("t")
+    yield from say(f"I run `{command}`.", id=message)
+    about = {"title": f"Run {command}", "command": command, "cwd": os.getcwd()}
+    yield from call(tool, "bash", {"command": command}, message=message, **about)
+    yield from result(tool, "README.md\ngreeting.py\n", exit_code=0, duration_ms=5)
+    yield from say("It is done.")
+    return None
+
+
 def _ask(*questions: Message) -> Script:
     answer = yield Ask({"type": "question_ask", "id": fresh("q"), "questions": list(questions)})
     if answer.get("answers") is None:

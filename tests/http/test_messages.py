@@ -35,6 +35,18 @@ def prompts(daemon: Daemon, session: str) -> list[tuple[str, str]]:
 # --- Sending ---
 
 
+def test_what_waits_when_the_agent_ends_the_session_is_told_as_gone(daemon: Daemon) -> None:
+    """Before, it was shown as waiting for ever."""
+    daemon.create("bye")
+    for message in ("slow 30", "end", "echo never", "echo nor this"):
+        daemon.send("bye", message)
+    daemon.wait_for("bye", "session.ended")
+    events = daemon.events("bye")
+    queues = [e["data"]["messages"] for e in events if e["type"] == "queue.updated"]
+    assert (events[-2]["type"], queues[-1]) == ("queue.updated", [])
+    assert "echo nor this" in [message["message"] for message in queues[-2]]
+
+
 def test_204_carries_the_id_that_stands_on_the_item(daemon: Daemon) -> None:
     daemon.create("sent")
     message_id = daemon.send("sent", "echo hi")

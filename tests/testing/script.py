@@ -238,3 +238,4 @@ def _second_turn(script: Script) -> None:
     )
     script.add("error", ErrorRaised(message="it failed"))
     script.add("turn2.ended", TurnEnded(turn_id="trn_2", outcome="failed", usage=UNSET))
+    script.add("queue.emptied", QueueUpdated(messages=()))

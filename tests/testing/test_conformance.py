@@ -27,6 +27,7 @@ BROKEN: list[tuple[str, Break]] = [
     ("session_end_closes_all", lambda s: s.drop("turn2.ended")),
     ("session_end_closes_all", lambda s: s.drop("child.resolved")),
     ("session_end_closes_all", lambda s: s.drop("child.completed")),
+    ("session_end_empties_the_queue", lambda s: s.drop("queue.emptied")),
     ("only_an_error_has_details", lambda s: s.change("session.ended", message="Goodbye.")),
     ("only_an_error_has_details", lambda s: s.change("session.ended", exit_code=0)),
     ("turns_alternate", lambda s: s.repeat("turn1.ended", after="turn1.ended")),

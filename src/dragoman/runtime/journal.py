@@ -18,6 +18,8 @@ from dragoman.schema.events import (
     ItemStarted,
     PermissionRequested,
     QuestionRequested,
+    QueueUpdated,
+    SessionEnded,
     TurnStarted,
 )
 from dragoman.store import Store
@@ -85,6 +87,8 @@ class Journal:
     ) -> None:
         """Hand drafts to the store; returns while they are written, unless too many others are."""
         await self._until(AHEAD - 1)
+        if drafts and isinstance(drafts[-1].body, SessionEnded) and self._state.queue:
+            drafts = [*drafts[:-1], self._no_queue(), drafts[-1]]
         # What is done next must find everything stored.
         drafts = self._redacted(drafts, hold=last and not delivered)
         changed = self._fold(drafts, last=last)
@@ -94,6 +98,10 @@ class Journal:
                 self._store.append, self._session_id, drafts, state=state, delivered=delivered
             )
             self._writes.append(_Write(append))
+
+    def _no_queue(self) -> Draft:
+        """Whoever ends the session: what people saw waiting will not be delivered."""
+        return Draft(QueueUpdated(messages=()), "daemon", self._state.native_session_id)
 
     def abandon(self) -> None:
         """Write nothing more, also not what waits: the session is about to be deleted."""

@@ -17,6 +17,7 @@ from dragoman.schema.events import (
     PermissionResolved,
     QuestionRequested,
     QuestionResolved,
+    QueueUpdated,
     SessionEnded,
     SessionStarted,
     TurnEnded,
@@ -83,6 +84,8 @@ class Ledger:
         self.answered: set[str] = set()
         self.requests: dict[str, OpenRequest] = {}
         self.request_ids: set[str] = set()
+        self.queue: tuple[str, ...] = ()
+        """The messages that people saw waiting last."""
         self.speakers: set[str | None] = set()
         """Who has said something in this turn: the agent, None, and subagents; of these also who
         runs on from an earlier one."""
@@ -116,6 +119,8 @@ class Ledger:
                 self._ask(body)
             case PermissionResolved() | QuestionResolved() as body:
                 self.requests.pop(request_id(body), None)
+            case QueueUpdated(messages=messages):
+                self.queue = tuple(message.message_id for message in messages)
             case ErrorRaised() if self.turn is not None:
                 self.turn.busy = self.turn.failed = True
 

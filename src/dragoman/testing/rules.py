@@ -240,6 +240,13 @@ def queued_once(ledger: Ledger, body: QueueUpdated) -> Iterator[str]:
         yield "a message waits twice"
 
 
+@rule(SessionEnded)
+def session_end_empties_the_queue(ledger: Ledger, body: SessionEnded) -> Iterator[str]:
+    """What people saw waiting is told as gone before the session ends."""
+    for message_id in ledger.queue:
+        yield f"{message_id} still waits"
+
+
 @rule(AgentUnparsed)
 def everything_parsed(ledger: Ledger, body: AgentUnparsed) -> Iterator[str]:
     """Nothing was unparsed; only `strict` reports it."""

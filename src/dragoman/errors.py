@@ -244,7 +244,7 @@ class RangeNotSatisfiable(RequestError):
 
 
 class KeyReused(RequestError):
-    """An idempotency key came back with another message."""
+    """An idempotency key came back with another message, or another session."""
 
     status = 422
     title = "Key Reused"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon import Daemon, running
+from tests.daemon import Daemon, Reply, running
 
 ALWAYS = {"sessionId", "agent", "agentMode", "permissionMode", "ended", "eventCount", "createdAt",
           "updatedAt", "directory", "status", "lastOutcome", "pendingCount", "chain",
@@ -288,6 +288,46 @@ def test_interrupt_ends_the_turn_not_the_session(daemon: Daemon) -> None:
     ended = daemon.wait_for("interrupted", "turn.ended")
     assert ended["data"]["outcome"] == "interrupted"
     assert daemon.turn("interrupted", "hello")[-1]["data"]["outcome"] == "completed"
+
+
+def make(daemon: Daemon, key: str, **wanted: object) -> Reply:
+    """Ask for a session with a key, as a client does that got no answer."""
+    body = {"agent": "mock", "env": {"A": "b"}, **wanted}
+    return daemon.request("POST", "/sessions", body, {"Idempotency-Key": key})
+
+
+def test_a_key_makes_one_session(daemon: Daemon) -> None:
+    """Before, a retry made a second session."""
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: make(daemon, "once"), range(8)))
+    assert {answer.status for answer in answers} == {201}
+    (session,) = {answer.json["sessionId"] for answer in answers}
+    assert {answer.headers["location"] for answer in answers} == {f"/v1/sessions/{session}"}
+    daemon.turn(session, "echo hi")
+    assert make(daemon, "once").json["sessionId"] == session
+    assert make(daemon, "other").json["sessionId"] != session
+    listed = [each["sessionId"] for each in daemon.get("/sessions")["sessions"]]
+    assert listed.count(session) == 1
+
+
+def test_a_key_of_another_session_is_refused(daemon: Daemon) -> None:
+    session = make(daemon, "taken").json["sessionId"]
+    for another in ({"title": "x"}, {"directory": "/tmp"}, {"env": {"A": "c"}}):
+        answer = make(daemon, "taken", **another)
+        assert (answer.status, answer.json["title"]) == (422, "Key Reused")
+    assert daemon.request("DELETE", f"/sessions/{session}").status == 204
+    answer = make(daemon, "taken")
+    assert (answer.status, answer.json["title"]) == (422, "Key Reused")
+    assert make(daemon, "k" * 256).status == 400
+
+
+def test_a_key_of_another_token_makes_another_session(daemon: Daemon) -> None:
+    mine = make(daemon, "shared").json["sessionId"]
+    created = daemon.request("POST", "/tokens", {"name": "other", "scopes": ["write"]}).json
+    headers = {"Authorization": f"Bearer {created['token']}", "Idempotency-Key": "shared"}
+    theirs = daemon.request("POST", "/sessions", {"agent": "mock"}, headers)
+    assert theirs.status == 201
+    assert theirs.json["sessionId"] != mine
 
 
 def test_who_sees_the_end_of_a_deleted_session_does_not_find_it_any_more(daemon: Daemon) -> None:

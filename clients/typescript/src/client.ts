@@ -171,10 +171,17 @@ export class DragomanClient {
     return this.http.json("GET", "/v1/sessions", { query: { ...options } });
   }
 
-  /** Create a session under an id of yours, or, with null, under one that the daemon chooses. */
-  createSession(sessionId: string | null, request: api.CreateSession): Promise<api.Created> {
+  /**
+   * Create a session under an id of yours, or, with null, under one that the daemon chooses: the
+   * same for the same `idempotencyKey`.
+   */
+  createSession(
+    sessionId: string | null,
+    request: api.CreateSession,
+    options: { idempotencyKey?: string } = {},
+  ): Promise<api.Created> {
     const path = sessionId === null ? "/v1/sessions" : session(sessionId);
-    return this.http.json("POST", path, { json: request, timeoutMs: 0 });
+    return this.http.json("POST", path, { json: request, headers: keyed(options), timeoutMs: 0 });
   }
 
   /** One session, as it is listed. */
@@ -358,9 +365,13 @@ function session(sessionId: string, ...rest: string[]): string {
 function sending(message: string | api.Message, options: SendOptions) {
   return {
     json: typeof message === "string" ? { message } : message,
-    headers: options.idempotencyKey ? { "Idempotency-Key": options.idempotencyKey } : undefined,
+    headers: keyed(options),
     signal: options.signal,
   };
+}
+
+function keyed({ idempotencyKey }: { idempotencyKey?: string }) {
+  return idempotencyKey ? { "Idempotency-Key": idempotencyKey } : undefined;
 }
 
 function isEnd(frame: Frame): boolean {

@@ -172,7 +172,7 @@ def sessions(query: SessionQuery) -> Call[SessionList]:
     return Call("GET", "/v1/sessions", _body(SessionList), params=_params(query))
 
 
-def create(wish: CreateSession, session_id: str | None) -> Call[Created]:
+def create(wish: CreateSession, session_id: str | None, key: str | None = None) -> Call[Created]:
     """Create a session under this id, or one that the daemon chooses."""
 
     def read(answer: Answer) -> Created:
@@ -188,7 +188,7 @@ def create(wish: CreateSession, session_id: str | None) -> Call[Created]:
 
     path = "/v1/sessions" if session_id is None else _session(session_id)
     # The agent may have to be installed first.
-    return replace(_post(path, wish, read), timeout_s=INSTALL_S)
+    return replace(_post(path, wish, read, headers=_keyed(key)), timeout_s=INSTALL_S)
 
 
 def get(session: str) -> Call[SessionInfo]:

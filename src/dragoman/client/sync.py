@@ -179,9 +179,15 @@ class Client:
         query = SessionQuery(agent=agent, status=status, q=q, limit=limit, cursor=cursor)
         return self._do(calls.sessions(query))
 
-    def create(self, wish: CreateSession, session_id: str | None = None) -> Created:
-        """Create a session; without an id the daemon chooses one."""
-        return self._do(calls.create(wish, session_id))
+    def create(
+        self,
+        wish: CreateSession,
+        session_id: str | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Created:
+        """Create a session; without an id the daemon chooses one, the same for the same key."""
+        return self._do(calls.create(wish, session_id, idempotency_key))
 
     def get(self, session: str) -> SessionInfo:
         """Read one session."""

@@ -65,6 +65,7 @@ _WRITE = (*_CHANGE, SessionEnded)
 _SMALL = 64 * 1024
 """The largest body where only a few words are expected."""
 _KEY = Header(name="Idempotency-Key", description="The same key never sends twice.")
+_CREATE_KEY = Header(name="Idempotency-Key", description="The same key never makes two.")
 _MESSAGE_ID = Header(name="Dragoman-Message-Id", description="The id of the accepted message.")
 _LAST_CURSOR = Header(name="Last-Event-ID", description="Resume after this; wins over cursor.")
 _LAST_ID = Header(name="Last-Event-ID", description="Resume after this event; wins over offset.")
@@ -146,12 +147,12 @@ ROUTES: tuple[Route, ...] = (
            "List sessions, newest first.", query=schema.SessionQuery, response=schema.SessionList,
            problems=(InvalidRequest,)),
     _route("post", "/v1/sessions", sessions.create_session, "create_session",
-           "Make a session; we choose its id.", body=schema.CreateSession, status=201,
-           response=schema.Created,
+           "Make a session; we choose its id.", request_headers=(_CREATE_KEY,),
+           body=schema.CreateSession, status=201, response=schema.Created,
            response_headers=(Header(name="Location", description="The session."),),
            problems=(*_BODY, UnsupportedAgent, ModeNotSupported, AgentNotInstalled,
-                     InstallFailed, SessionNotFound, Conflict, TooManyRequests, StorageFull,
-                     Unavailable)),
+                     InstallFailed, SessionNotFound, Conflict, KeyReused, TooManyRequests,
+                     StorageFull, Unavailable)),
     _route("get", _S, sessions.get_session, "get_session", "Get one session.",
            response=schema.SessionInfo, problems=_FIND),
     _route("post", _S, sessions.create_named_session, "create_named_session",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.errors import InvalidRequest
+from dragoman.errors import InvalidRequest, KeyReused, SessionExists
 from dragoman.http import parse
 from dragoman.http.access import ensure_scope
 from dragoman.http.answers import answer, nothing, session_info
@@ -58,26 +59,60 @@ def _cursor(cursor: str | None) -> int | None:
 
 
 async def create_session(request: Request) -> Response:
-    """Make a session under an id that we choose."""
-    session_id = new_id("sess")
-    created = await _create(request, session_id)
-    return answer(created, 201, {"Location": f"/v1/sessions/{session_id}"})
+    """Make a session under an id that we choose, once for its key."""
+    key = idempotency_key(request)
+    if key is None:
+        row = await _create(request, new_id("sess"))
+    else:
+        row = await _create_once(request, _id_for(request.scope[CALLER].token, key))
+    return answer(_created(row), 201, {"Location": f"/v1/sessions/{row.session_id}"})
 
 
 async def create_named_session(request: Request) -> Response:
     """Make a session under an id that the client chooses."""
-    return answer(await _create(request, request.path_params["session_id"]))
+    return answer(_created(await _create(request, request.path_params["session_id"])))
 
 
-async def _create(request: Request, session_id: str) -> schema.Created:
-    daemon = daemon_of(request.scope)
-    wanted = await parse.body(request, schema.CreateSession, daemon.settings.max_body_bytes)
-    await _ensure_may_loosen(request, wanted.permission_mode)
-    directory = await _directory(request, wanted.directory)
-    row = await daemon.sessions.create(session_id, wanted, directory)
+def _created(row: SessionRow) -> schema.Created:
     return schema.Created(
-        session_id=session_id, healthy=True, native_session_id=row.state.native_session_id
+        session_id=row.session_id, healthy=True, native_session_id=row.state.native_session_id
     )
+
+
+async def _create(request: Request, session_id: str) -> SessionRow:
+    wanted, directory = await _wanted(request)
+    return await daemon_of(request.scope).sessions.create(session_id, wanted, directory)
+
+
+async def _create_once(request: Request, session_id: str) -> SessionRow:
+    """Make the session of a key, or find it. Raise KeyReused for another one."""
+    sessions = daemon_of(request.scope).sessions
+    wanted, directory = await _wanted(request)
+    row = await sessions.store.session(session_id)
+    if row is None:
+        try:
+            return await sessions.create(session_id, wanted, directory)
+        except SessionExists:
+            row = await sessions.store.session(session_id)  # the same request was faster
+            if row is None:
+                raise KeyReused("the session of this Idempotency-Key was deleted") from None
+    if (row.create, row.directory) != (wanted, directory):
+        raise KeyReused("this Idempotency-Key came with another session before; use a new key")
+    return row
+
+
+def _id_for(token: str, key: str) -> str:
+    """The id of the one session that a key makes; keys of other tokens make others."""
+    digest = hashlib.blake2b(f"{token}\0{key}".encode(), digest_size=16).hexdigest()
+    return f"sess_{digest}"
+
+
+async def _wanted(request: Request) -> tuple[schema.CreateSession, str]:
+    """What a session is to be, and where it is to work."""
+    most = daemon_of(request.scope).settings.max_body_bytes
+    wanted = await parse.body(request, schema.CreateSession, most)
+    await _ensure_may_loosen(request, wanted.permission_mode)
+    return wanted, await _directory(request, wanted.directory)
 
 
 async def _directory(request: Request, path: str | None) -> str:

@@ -9,6 +9,9 @@ import pytest
 
 from dragoman.adapter import Adapter
 from dragoman.agents import adapters
+from dragoman.errors import InvalidRequest
+from dragoman.runtime.supported import ensure_variant
+from dragoman.schema.http import ModelInfo
 from tests.cases.common import assert_conforms
 from tests.choir import house
 from tests.daemon import Daemon
@@ -63,6 +66,34 @@ def test_what_an_agent_cannot_honour_is_refused_on_change(
     daemon.create(name, agent="modest")
     assert refused(daemon, "PATCH", f"/sessions/{name}", {field: value})[0] == field
     assert daemon.get(f"/sessions/{name}")["eventCount"] == 1
+
+
+def test_a_variant_that_an_agent_does_not_know_is_refused(daemon: Daemon) -> None:
+    """Before, it was accepted, and failed the next turn or had no effect."""
+    right = ("variant", "Mock mock has no variant 'huge'; known: low, medium, high")
+    wanted = {"agent": "mock", "variant": "huge"}
+    assert refused(daemon, "POST", "/sessions/never", wanted) == right
+    daemon.create("varied", variant="low")
+    assert refused(daemon, "PATCH", "/sessions/varied", {"variant": "huge"}) == right
+    assert daemon.get("/sessions/varied")["variant"] == "low"
+    assert daemon.request("PATCH", "/sessions/varied", {"variant": "high"}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [("small", "low"), ("large", "low, high"), ("plain", "low, high"), ("another", "low, high")],
+)
+def test_the_variants_of_the_model_count_where_it_is_known(model: str, known: str) -> None:
+    models = [
+        ModelInfo(id="small", variants=("low",)),
+        ModelInfo(id="large", variants=("low", "high")),
+        ModelInfo(id="plain"),
+    ]
+    adapter = adapters()["mock"]
+    with pytest.raises(InvalidRequest, match=f"known: {known}$"):
+        ensure_variant(adapter, "huge", model, models)
+    ensure_variant(adapter, "low", model, models)
+    ensure_variant(adapter, "huge", model, models[2:])
 
 
 def test_what_asks_for_nothing_is_fine(daemon: Daemon) -> None:

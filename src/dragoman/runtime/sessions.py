@@ -39,7 +39,7 @@ from dragoman.runtime.limits import Limits
 from dragoman.runtime.replies import is_same, one_list_each, winner
 from dragoman.runtime.retire import retire
 from dragoman.runtime.session import Session
-from dragoman.runtime.supported import ensure_supported, notes_of
+from dragoman.runtime.supported import ensure_supported, ensure_variant, notes_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
     Draft,
@@ -142,7 +142,7 @@ class Sessions:
         # Unlike Path's, this one is False also for what cannot be looked at.
         if not await asyncio.to_thread(os.path.isdir, directory):
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
-        ensure_supported(adapter, wanted, self._agents.all())
+        await self._ensure_supported(adapter, wanted, wanted.model)
         redactor = await self._agents.secrets.of_session(wanted)
         state = await self._first_state(adapter, wanted)
         if redactor is not None:
@@ -171,6 +171,14 @@ class Sessions:
             await self.store.create(row, drafts, most=self._settings.max_sessions)
             await skills.keep(prepared, session_id)
         return row
+
+    async def _ensure_supported(
+        self, adapter: Adapter, wanted: CreateSession | PatchSession, model: str | None
+    ) -> None:
+        ensure_supported(adapter, wanted, self._agents.all())
+        if wanted.variant is not None:
+            models = await self._agents.models(adapter)
+            ensure_variant(adapter, wanted.variant, model or models.default_model, models.models)
 
     async def _first_state(self, adapter: Adapter, wanted: CreateSession) -> SessionState:
         return SessionState(
@@ -336,7 +344,7 @@ class Sessions:
         )
         if change != Configure():
             adapter = self._agents.adapter_of(session_id, session.agent)
-            ensure_supported(adapter, wanted, self._agents.all())
+            await self._ensure_supported(adapter, wanted, wanted.model or session.state.model)
         await session.configure(change, wanted.title)
         return await self.row(session_id)
 

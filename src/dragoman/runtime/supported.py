@@ -6,13 +6,13 @@ may go on without, a status item tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman.adapter import Adapter, StartItem, Unused, whole
 from dragoman.core.normalize import Normalizer
 from dragoman.errors import InvalidRequest, ModeNotSupported
 from dragoman.schema.events import Draft
-from dragoman.schema.http import CreateSession, PatchSession
+from dragoman.schema.http import CreateSession, ModelInfo, PatchSession
 from dragoman.schema.items import Status
 from dragoman.store.ids import new_id
 
@@ -39,6 +39,23 @@ def ensure_supported(
                 f"{adapter.name} takes no {_NAMES[field]}; leave out `{field}`{instead}",
                 field=field,
             )
+
+
+def ensure_variant(
+    adapter: Adapter, variant: str, model: str | None, models: Sequence[ModelInfo]
+) -> None:
+    """Raise InvalidRequest for a variant that the agent does not tell of, where it tells of any.
+
+    An agent takes models that it does not list; those may have any variant that some model has.
+    """
+    chosen = [each for each in models if each.id == model and each.variants] or models
+    known = list(dict.fromkeys(name for each in chosen for name in each.variants or ()))
+    if known and variant not in known:
+        model_name = f" {chosen[0].id}" if len(chosen) == 1 else ""
+        raise InvalidRequest(
+            f"{adapter.name}{model_name} has no variant {variant!r}; known: {', '.join(known)}",
+            field="variant",
+        )
 
 
 def notes_of(adapter: Adapter, wanted: CreateSession) -> list[Draft]:

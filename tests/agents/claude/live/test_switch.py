@@ -26,6 +26,18 @@ def test_the_model_of_a_running_session(claude: Bench) -> None:
     live.conforms()
 
 
+def test_an_effort_that_claude_does_not_know_is_refused(claude: Bench) -> None:
+    """Before, it was accepted, and the next turn failed or took no notice of it."""
+    live = claude.session("One.")
+    for method, path, body in (
+        ("PATCH", f"/sessions/{live.id}", {"variant": "huge"}),
+        ("POST", "/sessions", {"agent": "claude", "variant": "huge"}),
+    ):
+        refused = live.daemon.request(method, path, body)
+        assert (refused.status, refused.json["details"]["field"]) == (400, "variant")
+        assert "known: low, medium, high" in refused.json["detail"]
+
+
 def test_the_effort_of_a_running_session(claude: Bench) -> None:
     live = claude.session("One.", "Two.", model="opus", variant="low")
     live.turn("1")

@@ -41,6 +41,18 @@ def test_the_model_of_a_running_session(codex: Bench) -> None:
     live.conforms()
 
 
+def test_an_effort_that_codex_does_not_know_is_refused(codex: Bench) -> None:
+    """Before, it was accepted, and the next turn failed or took no notice of it."""
+    live = codex.session("One.")
+    for method, path, body in (
+        ("PATCH", f"/sessions/{live.id}", {"variant": "huge"}),
+        ("POST", "/sessions", {"agent": "codex", "variant": "huge"}),
+    ):
+        refused = live.daemon.request(method, path, body)
+        assert (refused.status, refused.json["details"]["field"]) == (400, "variant")
+        assert "known: low, medium, high" in refused.json["detail"]
+
+
 def test_the_effort_of_a_running_session(codex: Bench) -> None:
     live = codex.session("One.", "Two.", variant="low")
     live.turn("1")

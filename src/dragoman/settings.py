@@ -102,6 +102,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stdout_deadline_s: Annotated[float, Meta(gt=0)] = 5.0
     """How long an agent may live on after it has closed its output before its process is ended and
     its turn fails, in seconds."""
+    previews: bool = True
+    """Show a session that has no title by the first words of its first message."""
     redact: bool = True
     """Take [secrets](security.md#secrets) out of events, native messages and stderr before they are
     kept: values of a session's `env` and MCP servers, API keys in the daemon's environment, and our

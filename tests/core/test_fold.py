@@ -6,12 +6,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from dragoman.core.fold import SessionState, add
+from dragoman.core.fold import PREVIEW, SessionState, add
 from dragoman.schema.events import (
     Body,
     ErrorRaised,
+    ItemCompleted,
     ModelUsage,
     PermissionRequested,
     PermissionResolved,
@@ -24,6 +25,7 @@ from dragoman.schema.events import (
     TurnStarted,
     Usage,
 )
+from dragoman.schema.items import ContentPart, Image, Item, Role, Text
 
 ASKED = PermissionRequested(permission_id="p1", action="bash", metadata={"rule": "bash(git *)"})
 QUESTION = QuestionRequested(question_id="q1", prompt="Why?", options=())
@@ -75,6 +77,49 @@ def test_an_update_changes_what_it_names_and_nothing_else() -> None:
     )
     state.apply(SessionUpdated(permission_mode="bypass"))
     assert (state.model, state.permission_mode) == ("m1", "bypass")
+
+
+def message(*parts: ContentPart, message_id: str | UnsetType = "msg_1") -> ItemCompleted:
+    role: Role = "user" if message_id else "assistant"
+    return ItemCompleted(
+        item=Item(
+            item_id="itm_1",
+            kind="message",
+            role=role,
+            content=parts,
+            status="completed",
+            message_id=message_id,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "preview"),
+    [
+        ("Fix the tests", "Fix the tests"),
+        ("  Fix\n\tthe\r\ntests ", "Fix the tests"),
+        ("word " * 30, "word word word word word word word word word word word word…"),
+        ("x" * 60, "x" * 60),
+        ("x" * 61, "x" * 59 + "…"),
+        ("ü" * 200, "ü" * 59 + "…"),
+        (" \n ", None),
+    ],
+)
+def test_the_first_words_of_a_message_are_its_sessions_preview(
+    text: str, preview: str | None
+) -> None:
+    """Before, a session without a title was called by its id for ever."""
+    state = fold(message(Text(text="I answer."), message_id=UNSET), message(Text(text=text)))
+    assert state.preview == preview
+    assert len(state.preview or "") <= PREVIEW
+
+
+def test_the_preview_is_the_first_message_that_has_words() -> None:
+    image = Image(path="/a.png", mime="image/png")
+    state = fold(message(image), message(image, Text(text="What is it?")))
+    assert state.preview == "What is it?"
+    assert not state.apply(message(Text(text="And now?")))
+    assert (state.preview, state.title) == ("What is it?", None)
 
 
 def test_an_empty_title_is_none() -> None:

@@ -136,6 +136,29 @@ def test_a_session_can_be_renamed_and_says_so(daemon: Daemon) -> None:
     assert daemon.get("/sessions/renamed")["title"] == "After"
 
 
+def test_a_session_shows_the_first_words_of_its_first_message(daemon: Daemon) -> None:
+    """Before, a session without a title was called by its id for ever."""
+    daemon.create("unnamed")
+    assert daemon.get("/sessions/unnamed").get("preview") is None
+    daemon.turn("unnamed", "echo Count the  sheep\nin the garden")
+    daemon.turn("unnamed", "echo And now the goats")
+    info = daemon.get("/sessions/unnamed")
+    assert (info["preview"], info.get("title")) == ("echo Count the sheep in the garden", None)
+    found = daemon.get("/sessions?q=SHEEP")["sessions"]
+    assert [each["sessionId"] for each in found] == ["unnamed"]
+    daemon.request("PATCH", "/sessions/unnamed", {"title": "Counting"})
+    assert daemon.get("/sessions?q=sheep")["sessions"] == []
+    assert daemon.get("/sessions/unnamed")["preview"] == info["preview"]
+
+
+def test_previews_can_be_switched_off(data_dir: Path) -> None:
+    with running(data_dir, env={"DRAGOMAN_PREVIEWS": "false"}) as daemon:
+        daemon.create("s")
+        daemon.turn("s", "echo hi")
+        assert "preview" not in daemon.get("/sessions/s")
+        assert "preview" not in daemon.get("/sessions")["sessions"][0]
+
+
 def test_an_empty_title_is_none(daemon: Daemon) -> None:
     daemon.create("named", title="Before")
     assert daemon.request("PATCH", "/sessions/named", {"title": None}).json["title"] == "Before"

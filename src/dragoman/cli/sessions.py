@@ -168,5 +168,5 @@ def _row(session: SessionInfo, now_ms: int) -> tuple[str, ...]:
         session.status + waits,
         str(session.event_count),
         age(session.updated_at, now_ms),
-        session.title or "",
+        session.title or session.preview or "",
     )

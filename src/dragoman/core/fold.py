@@ -9,6 +9,7 @@ from dragoman.schema.commands import PERMISSION_MODES, PermissionMode
 from dragoman.schema.events import (
     Body,
     Continuity,
+    ItemCompleted,
     ModelUsage,
     Outcome,
     PermissionRequested,
@@ -23,6 +24,10 @@ from dragoman.schema.events import (
     Usage,
 )
 from dragoman.schema.http import SessionStatus
+from dragoman.schema.items import Item, Text
+
+PREVIEW = 60
+"""So many characters of a message are shown in its session's place."""
 
 
 class SessionState(Struct, kw_only=True):
@@ -33,6 +38,8 @@ class SessionState(Struct, kw_only=True):
     model: str | None = None
     variant: str | None = None
     title: str | None = None
+    preview: str | None = None
+    """The first words of the first message that has any."""
     native_session_id: str | None = None
     confirmed: bool = False
     """The agent itself confirmed the native id: it can be resumed."""
@@ -99,6 +106,9 @@ class SessionState(Struct, kw_only=True):
                 self.queue = [message.message_id for message in messages]
             case SessionEnded():
                 self.ended = True
+            case ItemCompleted(item=item) if self.preview is None and item.message_id:
+                self.preview = first_words(item)
+                return self.preview is not None
             case _:
                 return False
         return True
@@ -144,6 +154,16 @@ class SessionState(Struct, kw_only=True):
             self.title = body.title or None
         if body.continuity is not UNSET:
             self.continuity = body.continuity
+
+
+def first_words(item: Item) -> str | None:
+    """What a message is about, in one short line; None where it has no words."""
+    words = " ".join(part.text for part in item.content if isinstance(part, Text)).split()
+    line = " ".join(words[:PREVIEW])  # no more words than characters are shown
+    if len(line) <= PREVIEW:
+        return line or None
+    shown, _, _ = line[:PREVIEW].rpartition(" ")
+    return f"{shown or line[: PREVIEW - 1]}…"
 
 
 def add(one: Usage, other: Usage) -> Usage:

@@ -33,7 +33,7 @@ def nothing(headers: dict[str, str] | None = None) -> Response:
     return Response(status_code=204, headers=headers)
 
 
-def session_info(row: SessionRow) -> SessionInfo:
+def session_info(row: SessionRow, *, previews: bool) -> SessionInfo:
     """A session; what is secret in it is never shown."""
     state, create = row.state, row.create
     return SessionInfo(
@@ -50,6 +50,7 @@ def session_info(row: SessionRow) -> SessionInfo:
         updated_at=row.updated_at,
         directory=row.directory,
         title=state.title,
+        preview=state.preview if previews else None,
         mcp=create.mcp and {name: masked_server(each) for name, each in create.mcp.items()},
         skills=create.skills and masked_skills(create.skills),
         status=state.status,

@@ -34,16 +34,17 @@ async def list_sessions(request: Request) -> Response:
         )
     )
     # Off the loop: there may be thousands, and others wait.
-    return await asyncio.to_thread(_listed, rows, wanted.limit)
+    previews = daemon_of(request.scope).settings.previews
+    return await asyncio.to_thread(_listed, rows, wanted.limit, previews=previews)
 
 
-def _listed(rows: list[SessionRow], limit: int | None) -> Response:
+def _listed(rows: list[SessionRow], limit: int | None, *, previews: bool) -> Response:
     """A page of sessions; one row beyond its limit says that there is more."""
     more = limit is not None and len(rows) > limit
     rows = rows[:limit]
     return answer(
         schema.SessionList(
-            sessions=tuple(session_info(row) for row in rows),
+            sessions=tuple(session_info(row, previews=previews) for row in rows),
             next_cursor=str(rows[-1].position) if more else None,
         )
     )
@@ -135,8 +136,9 @@ async def _ensure_may_loosen(request: Request, mode: object) -> None:
 
 async def get_session(request: Request) -> Response:
     """One session."""
-    row = await daemon_of(request.scope).sessions.row(request.path_params["session_id"])
-    return answer(session_info(row))
+    daemon = daemon_of(request.scope)
+    row = await daemon.sessions.row(request.path_params["session_id"])
+    return answer(session_info(row, previews=daemon.settings.previews))
 
 
 async def patch_session(request: Request) -> Response:
@@ -145,7 +147,7 @@ async def patch_session(request: Request) -> Response:
     wanted = await parse.body(request, schema.PatchSession, daemon.settings.max_body_bytes)
     await _ensure_may_loosen(request, wanted.permission_mode)
     row = await daemon.sessions.patch(request.path_params["session_id"], wanted)
-    return answer(session_info(row))
+    return answer(session_info(row, previews=daemon.settings.previews))
 
 
 async def delete_session(request: Request) -> Response:

@@ -145,6 +145,8 @@ class SessionInfo(Http, frozen=True, kw_only=True):
     updated_at: int
     directory: str | None = None
     title: str | None = None
+    preview: str | None = None
+    """The first words of its first message, to show where there is no title."""
     mcp: dict[str, McpServer] | None = None
     skills: Skills | None = None
     status: SessionStatus

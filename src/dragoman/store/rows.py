@@ -62,8 +62,8 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
 
 
 def snapshot_of(state: SessionState) -> Snapshot:
-    """A session's state as it is now."""
-    return encode(state), state.status, state.title, state.open_since is not None
+    """A session's state as it is now. It is found by the name that is shown."""
+    return encode(state), state.status, state.title or state.preview, state.open_since is not None
 
 
 # --- Events ---

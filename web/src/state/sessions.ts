@@ -218,7 +218,7 @@ export class Sessions {
 }
 
 export function fits(info: SessionInfo, query: Query): boolean {
-  const text = `${info.sessionId}\n${info.title ?? ""}`.toLowerCase();
+  const text = `${info.sessionId}\n${info.title || info.preview || ""}`.toLowerCase();
   return (
     (!query.q || text.includes(query.q.toLowerCase())) &&
     (!query.agent || info.agent === query.agent) &&

@@ -69,4 +69,5 @@ export function stateOf(session: SessionInfo): { word: string; mood: Mood } {
   return { word: "idle", mood: "good" };
 }
 
-export const titleOf = (session: SessionInfo) => session.title || session.sessionId;
+export const titleOf = (session: SessionInfo) =>
+  session.title || session.preview || session.sessionId;

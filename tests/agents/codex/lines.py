@@ -23,7 +23,7 @@ Told = tuple[str, Any]
 class Heard:
     """A session of Codex, line by line, in a turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, echoes_ids: bool = True) -> None:
         numbers = itertools.count(1)
         normalizer = Normalizer(lambda prefix: f"{prefix}_{next(numbers)}")
         spec = Spec(session_id="s", agent="codex", agent_mode="build", directory="/workspace")
@@ -37,9 +37,9 @@ class Heard:
         self.replied("start:msg_1", {"turn": {"id": TURN}})
         words = [{"type": "text", "text": "Hi"}]
         self.tell("turn/started", turn={"id": TURN})
+        named = {"clientId": "msg_1"} if echoes_ids else {}
         self.tell(
-            "item/started",
-            item={"type": "userMessage", "id": "u1", "clientId": "msg_1", "content": words},
+            "item/started", item={"type": "userMessage", "id": "u1", "content": words, **named}
         )
 
     def tell(self, method: str, **params: Any) -> list[Told]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.core.blobs import StoreFile
-from dragoman.schema.commands import AnswerPermission, AnswerQuestion
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Prompt
 from dragoman.schema.events import Approver
 from tests.agents.codex.lines import THREAD, TURN, Heard, Told, completed
 
@@ -272,3 +272,74 @@ def test_a_request_that_codex_takes_back_is_withdrawn(heard: Heard) -> None:
     assert (type, data["metadata"]["reason"]) == ("permission.resolved", "agent")
     assert heard.answers() == []
     assert THREAD not in str(data)
+
+
+# --- Codex up to 0.101 repeats messages without our ids ---
+
+
+def anonymous() -> Heard:
+    """A session with such a Codex."""
+    return Heard(echoes_ids=False)
+
+
+def joins(heard: Heard, *texts: str) -> None:
+    """Messages are sent into the turn, and Codex says that they join it."""
+    for number, text in enumerate(texts, 2):
+        heard.say(Prompt(message_id=f"msg_{number}", text=text))
+        heard.replied(f"steer:msg_{number}", {"turnId": TURN})
+
+
+def repeat(heard: Heard, text: str) -> list[Told]:
+    """Codex repeats a message."""
+    words = [{"type": "text", "text": text}]
+    return heard.item(type="userMessage", id=f"u-{text}", content=words)
+
+
+def end(heard: Heard, status: str = "completed") -> list[Told]:
+    return heard.tell("turn/completed", turn={"id": TURN, "status": status})
+
+
+def starts(heard: Heard) -> int:
+    return [request.method for request in heard.requests()].count("turn/start")
+
+
+def test_a_message_that_joined_is_known_by_its_words() -> None:
+    """Before, it was shown as the agent's own, and sent again when the turn was over."""
+    heard = anonymous()
+    joins(heard, "First this", "Then that")
+    for text, message_id in (("First this", "msg_2"), ("Then that", "msg_3")):
+        (item,) = completed(repeat(heard, text))
+        assert (item["role"], item["message_id"]) == ("user", message_id)
+        assert item["content"] == ({"type": "text", "text": text},)
+    end(heard)
+    assert starts(heard) == 1
+
+
+@pytest.mark.parametrize("status", ["completed", "interrupted"])
+def test_a_message_that_may_have_been_heard_is_shown_and_not_sent_again(status: str) -> None:
+    """Before, the agent got it twice."""
+    heard = anonymous()
+    joins(heard, "And be quick")
+    events = end(heard, status)
+    item, note = completed(events)
+    assert (item["role"], item["message_id"]) == ("user", "msg_2")
+    assert note["content"][0]["label"] == "perhaps not heard"
+    assert events[-1][0] == "turn.ended"
+    assert starts(heard) == 1
+
+
+def test_words_of_codex_itself_are_no_persons() -> None:
+    heard = anonymous()
+    joins(heard, "And be quick")
+    (item,) = completed(repeat(heard, "Something else"))
+    assert item["role"] == "system"
+
+
+def test_where_ids_are_repeated_a_message_that_was_not_heard_has_a_turn_of_its_own(
+    heard: Heard,
+) -> None:
+    joins(heard, "And be quick")
+    (item,) = completed(repeat(heard, "And be quick"))
+    assert item["role"] == "system"
+    end(heard)
+    assert starts(heard) == 2

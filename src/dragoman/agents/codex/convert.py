@@ -45,6 +45,7 @@ from dragoman.wire.jsonrpc import Answered, Reply, key_of
 
 LOOK_BACK = 50
 """So many items back a message is looked for that was to join a turn."""
+DOUBTFUL = "Codex took this message, and does not tell whether the model has heard it"
 KNOWN = "Codex had this message before it, or the daemon, was restarted"
 _OUTCOMES: dict[str, Outcome] = {"completed": "completed", "interrupted": "interrupted"}
 
@@ -184,7 +185,9 @@ class CodexConverter:
                 yield from self._next()
             case "explain":
                 yield from self._desk.release(message_id)
-            case "steer" if not isinstance(reply, Answered):
+            case "steer" if isinstance(reply, Answered):
+                self._outbox.accepted(message_id)
+            case "steer":
                 # The turn is over by now, or takes nothing: the message gets one of its own.
                 self._outbox.later(message_id)
                 yield from self._next()
@@ -295,7 +298,7 @@ class CodexConverter:
         yield from self._work.cut(owner)
         message_id = None
         if owner.subagent is None:
-            message_id = self._outbox.echoed(item.client_id)
+            message_id = self._outbox.echoed(item.client_id, item.text)
         if message_id is None:
             yield from self._work.said(item, owner)
             return
@@ -353,6 +356,9 @@ class CodexConverter:
             return
         self._turn = self._turn or turn.id
         yield from self._begin()
+        for message_id in self._outbox.doubtful():
+            yield Delivered(message_id=message_id)
+            yield from self._notices.status(owner, "perhaps not heard", DOUBTFUL)
         if turn.status == "completed":
             yield from self._work.finish(owner)
         if turn.status == "failed" and turn.error is not None and not self._said_why:

@@ -120,6 +120,11 @@ def input_of(prompt: Prompt) -> list[dict[str, Any]]:
     return [*_text("\n\n".join(words)), *parts]
 
 
+def words_of(prompt: Prompt) -> str:
+    """The words of a message, as Codex repeats them."""
+    return "".join(part["text"] for part in input_of(prompt) if part["type"] == "text")
+
+
 def _text(words: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": words}] if words else []
 

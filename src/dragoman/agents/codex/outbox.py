@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dragoman.agents.codex.launch import words_of
 from dragoman.schema.commands import Prompt
 
 
-class _Sent(Struct, frozen=True):
+class _Sent(Struct):
     prompt: Prompt
     steers: bool
+    is_accepted: bool = False
+    """Codex has said that it joins the turn."""
 
 
 class Outbox:
@@ -21,6 +24,8 @@ class Outbox:
         self.is_opening = False
         self.steerable = True
         """The turn that runs takes more; a review does not."""
+        self._repeats_ids = True
+        """Codex names our messages when it repeats them; versions up to 0.101 do not."""
         self._early: list[Prompt] = []
         self._sent: dict[str, _Sent] = {}
         self._shown: set[str] = set()
@@ -99,12 +104,35 @@ class Outbox:
         """Whether a message that Codex repeats was shown before."""
         return message_id in self._shown
 
-    def echoed(self, message_id: str | None) -> str | None:
-        """Codex repeats a message; without an id it is the one that began the turn, if any."""
+    def accepted(self, message_id: str) -> None:
+        """Codex says that it joins the turn."""
+        if message_id in self._sent:
+            self._sent[message_id].is_accepted = True
+
+    def echoed(self, message_id: str | None, text: str | None = None) -> str | None:
+        """Codex repeats a message: without an id the one that began the turn, else by its words."""
         if message_id is None:
-            starts = (each for each, sent in self._sent.items() if not sent.steers)
-            message_id = next(starts, None)
+            message_id = self._beginning()
+            self._repeats_ids &= message_id is None or text is None
+        if message_id is None and text is not None and not self._repeats_ids:
+            message_id = self._joining(text)
         return message_id if self._sent.pop(message_id or "", None) else None
+
+    def _beginning(self) -> str | None:
+        return next((each for each, sent in self._sent.items() if not sent.steers), None)
+
+    def _joining(self, text: str) -> str | None:
+        same = (each for each, sent in self._sent.items() if words_of(sent.prompt) == text)
+        return next(same, None)
+
+    def doubtful(self) -> list[str]:
+        """What Codex took into the turn, and has not repeated: it does not always tell."""
+        if self._repeats_ids:
+            return []
+        found = [each for each, sent in self._sent.items() if sent.is_accepted]
+        for message_id in found:
+            del self._sent[message_id]
+        return found
 
     def heard(self, message_id: str) -> None:
         """Nothing more will come of it."""

@@ -14,7 +14,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from dragoman.adapter import Adapter, Feature, Unused
+from dragoman.adapter import Adapter, Feature, Spec, Unused
 from dragoman.agents import adapters
 from dragoman.cli.main import app
 from dragoman.http.contract import openapi_document, schema_document
@@ -147,6 +147,32 @@ def terms() -> str:
     names = dict.fromkeys(term for agent in known for term in agent.terms)
     rows = ([f"`{term}`", *(agent.terms.get(term, "") for agent in known)] for term in names)
     return table(["Universal term", *(agent.name for agent in known)], rows)
+
+
+LIFETIMES = {
+    "turn": "one process for each turn",
+    "session": "one process for each session, for all its turns",
+    "shared": "one process for all sessions of an environment",
+}
+WIRES = {
+    "jsonl": "JSON lines, on stdin and stdout",
+    "jsonrpc": "JSON-RPC, on stdin and stdout",
+    "jsonrpc-bare": "JSON-RPC without its version, on stdin and stdout",
+}
+
+
+def runtime_models() -> str:
+    """How each agent runs, and how its words come."""
+    rows = (_runtime_model(agent) for agent in adapters().values())
+    return table(["Agent", "Runtime model", "Protocol", "Text as it streams"], rows)
+
+
+def _runtime_model(agent: Adapter) -> list[str]:
+    spec = Spec(session_id="s", agent=agent.id, agent_mode=agent.modes[0].id, directory="/")
+    launch = agent.launch(spec, agent.command)
+    streams = "streamingDeltas" in agent.capabilities.native
+    words = "the agent's own deltas" if streams else "one delta, added by the daemon"
+    return [agent.name, LIFETIMES[launch.lifetime], WIRES[launch.wire], words]
 
 
 def capabilities(agent: str) -> str:
@@ -460,6 +486,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "given": given,
     "agent-pages": agent_pages,
     "terms": terms,
+    "runtime-models": runtime_models,
     "prompts": prompts,
     "route-table": route_table,
     "routes": routes,

@@ -25,7 +25,12 @@ ADAPTER = Adapter(
     id="claude",
     name="Claude Code",
     event_prefix="claude-code",
-    capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
+    capabilities=Capabilities(
+        # It never says that a session ends; where one does, it is us who say so.
+        native=_FEATURES - {"sessionLifecycle"},
+        shown=_FEATURES,
+        stability="stable",
+    ),
     command=("claude",),
     package=PACKAGE,
     folders=("~/.local/bin", "~/.claude/local"),

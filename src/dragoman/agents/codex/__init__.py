@@ -21,7 +21,12 @@ ADAPTER = Adapter(
     id="codex",
     name="Codex",
     event_prefix="codex",
-    capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
+    capabilities=Capabilities(
+        # It never says that a session ends; where one does, it is us who say so.
+        native=_FEATURES - {"sessionLifecycle"},
+        shown=_FEATURES,
+        stability="stable",
+    ),
     command=("codex",),
     package=PACKAGE,
     folders=("~/.local/bin",),

@@ -20,6 +20,7 @@ DRILL = Drill(
         "plan": "status",
         "retry": "status",
         "fail": "error",
+        "leave": "end",
     }
 )
 """What `dragoman conform` does with the mock agent."""

@@ -179,6 +179,10 @@ class Stage:
         refused = {"error": {"status": 401, "message": "no such key"}, "times": 20}
         return self._cue("fail", (refused,))
 
+    def leave(self) -> str:
+        """End the session by itself."""
+        return self._cue("leave", ({"text": DONE},))
+
     def retry(self) -> str:
         """Say what goes on: the model fails once, and is asked again."""
         overloaded = {"error": {"status": 529, "headers": {"retry-after": "0"}}}

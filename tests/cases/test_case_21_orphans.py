@@ -45,6 +45,15 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield started
 
 
+@pytest.fixture(autouse=True)
+def ended(daemon: Daemon) -> Iterator[None]:
+    """No test leaves a session to the next one, whatever happened in it."""
+    yield
+    if daemon.process is not None:
+        for session in daemon.get("/sessions")["sessions"]:
+            daemon.request("POST", f"/sessions/{session['sessionId']}/terminate")
+
+
 def can_pen() -> bool:
     """Whether this machine lets us keep processes together."""
     with subprocess.Popen(["sleep", "60"]) as child:
@@ -73,7 +82,7 @@ def test_case_21_after_terminate_nothing_is_left_and_nobody_else_notices(
     before = memory_bytes(daemon)
     name = token()
     talk = begin(daemon, kind, name)
-    assert with_token(name)
+    eventually(lambda: bool(with_token(name)), "what it started is seen")
     other = Talk(daemon)
     other.send(patience(50))
     wait_for_agent(daemon, other.id, "item.delta")

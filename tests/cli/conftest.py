@@ -82,7 +82,10 @@ class Beside(Terminal):
             self.argv(*args), env=self.environ, cwd=self.home, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
-            yield process
+            try:
+                yield process
+            finally:
+                process.kill()  # nothing where it has ended; else it would be waited for
 
 
 @pytest.fixture(scope="module")

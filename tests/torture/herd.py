@@ -36,6 +36,11 @@ class Up:
         yield
         self._up.set()
 
+    def end(self) -> None:
+        """It is gone for good; nobody has to try any more."""
+        self.over = True
+        self._up.set()
+
     def wait(self) -> None:
         """Wait until it is up."""
         if not self._up.wait(PATIENCE_S):
@@ -57,7 +62,7 @@ class Reader(threading.Thread):
 
     def run(self) -> None:
         """Read until the session has ended; after every cut go on after what was seen."""
-        while self.refused is None and not self._ended():
+        while self.refused is None and not self._ended() and not self._up.over:
             self._up.wait()
             try:
                 self._follow()
@@ -116,7 +121,7 @@ class Sender(threading.Thread):
         """Work off the orders; None is the last."""
         while (order := self.orders.get()) is not None and self.failed is None:
             key, prompt = order
-            while key not in self.accepted and self.failed is None:
+            while key not in self.accepted and self.failed is None and not self._up.over:
                 self._up.wait()
                 self._try(key, prompt)
 

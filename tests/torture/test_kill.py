@@ -94,6 +94,9 @@ def household(
     try:
         yield home
     finally:
+        home.up.end()
+        for sender in home.senders:
+            sender.orders.put(None)
         if home.daemon.process is not None:
             home.daemon.stop()
 

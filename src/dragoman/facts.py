@@ -37,12 +37,15 @@ class Package(Struct, frozen=True, kw_only=True):
     """`linux-x64` and the like → what npm must report for `version`."""
     executable: str | Mapping[str, str]
     """Where the executable is, inside the package: everywhere, or by platform."""
+    former: Mapping[str, str] = {}
+    """Where older versions have it, by platform, if elsewhere."""
     suffixes: Mapping[str, str] = {}
     """Where one package has a version for each platform: `linux-x64` → `-linux-x64`."""
 
-    def program(self, platform: str) -> str:
-        """Where the executable is, inside the package for this platform."""
-        return self.executable if isinstance(self.executable, str) else self.executable[platform]
+    def programs(self, platform: str) -> tuple[str, ...]:
+        """Where the executable may be, inside the package for this platform; the newest first."""
+        newest = self.executable if isinstance(self.executable, str) else self.executable[platform]
+        return (newest, self.former[platform]) if platform in self.former else (newest,)
 
     def release(self, version: str, platform: str) -> str:
         """What npm calls a version for this platform."""

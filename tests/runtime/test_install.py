@@ -127,6 +127,27 @@ def test_a_package_may_have_a_version_for_each_platform(tmp_path: Path, npm: Npm
     assert runs(path) == VERSION
 
 
+def test_an_older_version_may_have_its_executable_elsewhere(tmp_path: Path, npm: Npm) -> None:
+    """Before, a version was refused whose package is laid out as it was then (Codex 0.101)."""
+    here = platform_name()
+    package = Package(
+        version=VERSION,
+        names={here: "@birds/parrot"},
+        integrity={},
+        executable={here: "vendor/bin/parrot"},
+        former={here: "vendor/parrot/parrot"},
+    )
+    npm.behave("executable = 'vendor/parrot/parrot'")
+    adapter: Adapter = msgspec.structs.replace(ADAPTER, package=package)
+    installer = Installer(tmp_path / "agents", npm.environ)
+    path = installer.install(adapter, OTHER)
+    assert str(path).endswith("@birds/parrot/vendor/parrot/parrot")
+    assert installer.versions(adapter) == [OTHER]
+    npm.behave("executable = 'nowhere'")
+    with pytest.raises(InstallFailed, match=r"'vendor/bin/parrot' or 'vendor/parrot/parrot'; noth"):
+        installer.install(adapter)
+
+
 # --- What goes wrong ---
 
 

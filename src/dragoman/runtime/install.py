@@ -105,8 +105,9 @@ class Installer:
 
     def _executable(self, adapter: Adapter, home: Path) -> Path:
         package = self._package(adapter)
-        name, program = package.names[self._platform], package.program(self._platform)
-        return home / "node_modules" / name / program
+        inside = home / "node_modules" / package.names[self._platform]
+        places = [inside / program for program in package.programs(self._platform)]
+        return next((path for path in places if path.is_file()), places[0])
 
     def _package(self, adapter: Adapter) -> Package:
         if adapter.package is None:
@@ -178,8 +179,8 @@ class Installer:
         name = f"{package.names[self._platform]}@{package.release(version, self._platform)}"
         if not os.access(path, os.X_OK):
             raise InstallFailed(
-                f"{name} has no executable {package.program(self._platform)!r}; "
-                "nothing was installed"
+                f"{name} has no executable "
+                f"{' or '.join(map(repr, package.programs(self._platform)))}; nothing was installed"
             )
         found = Versions(self._mark(adapter), self._stop).read(str(path))
         if self._stop.is_set():

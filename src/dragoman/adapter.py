@@ -25,6 +25,7 @@ from dragoman.facts import Feature as Feature
 from dragoman.facts import Launch as Launch
 from dragoman.facts import Noise as Noise
 from dragoman.facts import Package as Package
+from dragoman.facts import is_since as is_since
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Usage
 from dragoman.schema.http import ModeInfo, ModelInfo
@@ -45,6 +46,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     model: str | None = None
     variant: str | None = None
     agent_version: str | None = None
+    """The version that is started, where it is known; before that, the one that was asked for."""
     env: dict[str, str] = {}
     mcp: dict[str, Any] = {}
     skills: tuple[str, ...] = ()
@@ -386,6 +388,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """It runs what a person made of its request, not what it asked for."""
     package: Package | None = None
     """None: it cannot be installed by us."""
+    least_version: str | None = None
+    """The oldest version that works; an older one is refused."""
     folders: tuple[str, ...] = ()
     """Where its executable may be, beside PATH; `~` is the home directory."""
     noise: tuple[Noise, ...] = ()

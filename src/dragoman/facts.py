@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -16,6 +17,17 @@ Feature = Literal[
     "fileChanges", "mcpTools", "streamingDeltas", "itemStarted", "sharedProcess", "variants",
     "subagents", "usage", "resume", "interrupt", "steer", "fork",
 ]  # fmt: skip
+
+
+def version_order(version: str) -> tuple[tuple[int, ...], bool, str]:
+    """A key that sorts versions, a release after what led to it."""
+    numbers, _, rest = version.partition("-")
+    return tuple(map(int, re.findall(r"\d+", numbers))), not rest, rest
+
+
+def is_since(version: str | None, first: str) -> bool:
+    """Whether a version is this one or newer; one that is not known is taken for the newest."""
+    return version is None or version_order(version) >= version_order(first)
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from dragoman.adapter import Adapter
-from dragoman.runtime.agents import Agents
+from dragoman.runtime.agents import PATIENCE_S, Agents
 from dragoman.schema.gear import masked_server, masked_skills
 from dragoman.schema.http import (
     AgentCapabilities,
@@ -61,14 +61,18 @@ def session_info(row: SessionRow) -> SessionInfo:
     )
 
 
-async def agent_list(agents: Agents, environ: Mapping[str, str]) -> AgentList:
-    """All agents, as this machine has them."""
-    infos = await asyncio.gather(*(_agent_info(each, agents, environ) for each in agents.all()))
-    return AgentList(agents=tuple(infos))
+async def agent_list(
+    agents: Agents, environ: Mapping[str, str], patience_s: float = PATIENCE_S
+) -> AgentList:
+    """All agents, as this machine has them; each may take so long to tell its version."""
+    infos = (_agent_info(each, agents, environ, patience_s) for each in agents.all())
+    return AgentList(agents=tuple(await asyncio.gather(*infos)))
 
 
-async def _agent_info(adapter: Adapter, agents: Agents, environ: Mapping[str, str]) -> AgentInfo:
-    found = await agents.seen(adapter)
+async def _agent_info(
+    adapter: Adapter, agents: Agents, environ: Mapping[str, str], patience_s: float
+) -> AgentInfo:
+    found = await agents.seen(adapter, patience_s)
     return AgentInfo(
         id=adapter.id,
         name=adapter.name,
@@ -77,6 +81,7 @@ async def _agent_info(adapter: Adapter, agents: Agents, environ: Mapping[str, st
         or any(environ.get(name) for name in adapter.credentials),
         version=found.version if found else None,
         path=found.path if found else None,
+        problem=agents.problem(adapter, found) if found else None,
         capabilities=capabilities(adapter),
         server_status=agents.servers.status(adapter),
     )

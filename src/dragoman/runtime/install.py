@@ -25,9 +25,10 @@ from msgspec import Struct
 
 from dragoman.adapter import Adapter, Package
 from dragoman.errors import InstallFailed, NotInstallable, Unavailable
+from dragoman.facts import version_order
 from dragoman.runtime import linux, npm
 from dragoman.runtime.kin import kin
-from dragoman.runtime.versions import Versions, ensure_version, order
+from dragoman.runtime.versions import Versions, ensure_version
 
 DEADLINE_S = 600.0
 _PARTIAL = ".partial-"
@@ -83,7 +84,7 @@ class Installer:
         except OSError:
             return []
         there = [name for name in names if name[0] != "." and self.executable(adapter, name)]
-        return sorted(there, key=order)
+        return sorted(there, key=version_order)
 
     def best(self, adapter: Adapter) -> str | None:
         """The version to use where none is asked for: the proven one, else the newest."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from dragoman import errors
 from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Launch, Report
 from dragoman.core.advance import Interpreter
@@ -259,6 +261,7 @@ class Pump:
         takes_skills = self._adapter.takes_skills
         skills = await self._agents.skills.folders(self._row) if takes_skills else ()
         spec = spec_of(self._row, self._state, skills, self._mark)
+        spec = msgspec.structs.replace(spec, agent_version=found.version or spec.agent_version)
         launch = self._adapter.launch(spec, found.command)
         self._lifetime = launch.lifetime
         self.process = process = await self._open(launch, found)

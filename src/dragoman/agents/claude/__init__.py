@@ -28,6 +28,7 @@ ADAPTER = Adapter(
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
     command=("claude",),
     package=PACKAGE,
+    least_version="2.1.113",
     folders=("~/.local/bin", "~/.claude/local"),
     noise=NOISE,
     modes=(

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Launch, Spec
+from dragoman.adapter import Launch, Spec, is_since
 from dragoman.schema.commands import Attachment, PermissionMode, Prompt
 
 FLAGS = (
@@ -16,11 +16,14 @@ FLAGS = (
     "--output-format", "stream-json",
     "--verbose",
     "--include-partial-messages",
-    "--include-hook-events",
     "--replay-user-messages",
-    "--forward-subagent-text",
     "--permission-prompt-tool", "stdio",
 )  # fmt: skip
+LATER_FLAGS = {
+    "--include-hook-events": "2.1.88",
+    "--forward-subagent-text": "2.1.211",
+}
+"""Flags that older versions refuse, and go without: the first version that has each."""
 
 _MODES: dict[PermissionMode, str] = {
     "default": "default",
@@ -48,6 +51,7 @@ def our_mode(native: str) -> str:
 def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
     """Start a process for this session, or resume where one stopped."""
     argv = [*command, *FLAGS]
+    argv += [flag for flag, first in LATER_FLAGS.items() if is_since(spec.agent_version, first)]
     # An empty CLAUDECODE: a daemon started from within Claude Code is no nested session.
     env = {"DISABLE_AUTOUPDATER": "1", "CLAUDECODE": "", **spec.env}
     mode = native_mode(spec.agent_mode, spec.permission_mode) or "default"

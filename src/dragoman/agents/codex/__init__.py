@@ -24,6 +24,7 @@ ADAPTER = Adapter(
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
     command=("codex",),
     package=PACKAGE,
+    least_version="0.101.0",
     folders=("~/.local/bin",),
     noise=NOISE,
     modes=(

@@ -241,6 +241,8 @@ class Echo(Struct, frozen=True, kw_only=True):
     message_id: str | None
     native_id: str | None = None
     text: str = ""
+    source: Source = "agent"
+    """`daemon`: the agent names the message, and the words are those that we sent."""
 
 
 class Bind(Struct, frozen=True):

@@ -93,7 +93,7 @@ def permission(key: str, wanted: native.Wanted, rule: Rule, owner: Owner) -> Ask
         "paths": list(dict.fromkeys(path for path in paths if isinstance(path, str))) or None,
         "diff": _preview(wanted.tool_name, asked),
         "description": wanted.description,
-        "agent_reason": wanted.decision_reason or wanted.decision_reason_type,
+        "agent_reason": wanted.decision_reason,
         "subagent_id": owner.subagent,
     }
     return AskPermission(

@@ -73,6 +73,13 @@ class Blob(Struct, frozen=True, kw_only=True):
     """What it was called."""
 
 
+class AgentFile(Struct, frozen=True, kw_only=True):
+    """A text file that the agent keeps, beside content. Copied, without secrets, into the session's
+    files before the event that names it, and shown as a file that was read."""
+
+    path: str
+
+
 class ItemFields(TypedDict, total=False):
     """The optional fields of an item."""
 
@@ -87,9 +94,10 @@ class ItemFields(TypedDict, total=False):
     cwd: str
     exit_code: int
     output_path: str
+    truncated: bool
 
 
-Content = tuple[ContentPart | Blob, ...]
+Content = tuple[ContentPart | Blob | AgentFile, ...]
 
 
 class BeginTurn(Struct, frozen=True, kw_only=True):

@@ -113,3 +113,6 @@ class Item(Struct, frozen=True, kw_only=True):
     exit_code: int | UnsetType = UNSET
     output_path: str | UnsetType = UNSET
     """The full output, where the agent keeps it elsewhere."""
+    truncated: bool | UnsetType = UNSET
+    """On a tool's result: the agent has cut the output. Where it keeps all of it, the daemon has a
+    copy, which a `file_ref` names."""

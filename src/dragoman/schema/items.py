@@ -45,6 +45,8 @@ class ToolResult(Part, frozen=True, kw_only=True, tag="tool_result"):
 
     call_id: str
     output: str
+    stderr: str | UnsetType = UNSET
+    """The end of `output` that went to stderr, where the agent tells the two apart."""
 
 
 class FileRef(Part, frozen=True, kw_only=True, tag="file_ref"):

@@ -134,3 +134,11 @@ def test_a_failed_commands_output_that_is_cut_says_so() -> None:
 )
 def test_only_a_file_of_the_conversations_own_is_kept(path: object) -> None:
     assert kept(completed("Bash", "…", {"stdout": "1", "persistedOutputPath": path})) == []
+
+
+def test_stderr_is_kept_apart_where_it_is_told_apart() -> None:
+    """Before, what a command wrote to stderr could not be told from the rest of its output."""
+    (part,) = completed("Bash", "…", {"stdout": "out", "stderr": "err"}).content or ()
+    assert part == ToolResult(call_id="call", output="out\nerr", stderr="err")
+    (part,) = completed("Bash", "…", {"stdout": "out\nerr", "stderr": ""}).content or ()
+    assert part == ToolResult(call_id="call", output="out\nerr")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.adapter import (
     AgentFile,
@@ -71,7 +71,12 @@ def result_steps(given: Given) -> Iterator[Step]:
     rest = tuple(part for part in parts if not isinstance(part, Text))
     yield CompleteItem(
         key=key,
-        content=(ToolResult(call_id=call_id, output=output), *rest, *_files(given), *_kept(given)),
+        content=(
+            ToolResult(call_id=call_id, output=output, stderr=_stderr(given)),
+            *rest,
+            *_files(given),
+            *_kept(given),
+        ),
         status="failed" if given.block.is_error else "completed",
         fields=_fields(given, text_of(parts)),
     )
@@ -111,6 +116,15 @@ def _output(parts: Content, given: Given) -> str:
     if given.block.is_error:
         return _failure(text, given)
     return "" if text == _SILENT and given.call is not None and given.call.name == "Bash" else text
+
+
+def _stderr(given: Given) -> str | UnsetType:
+    """What of the output went to stderr; most versions merge the two."""
+    about = given.structured if isinstance(given.structured, dict) else {}
+    stderr = about.get("stderr")
+    if not isinstance(about.get("stdout"), str) or about.get("backgroundTaskId"):
+        return UNSET
+    return stderr if stderr and isinstance(stderr, str) else UNSET
 
 
 def _failure(text: str, given: Given) -> str:

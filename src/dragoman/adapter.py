@@ -158,6 +158,18 @@ class CompleteItem(Struct, frozen=True, kw_only=True):
     source: Source = "agent"
 
 
+class FileChange(Struct, frozen=True, kw_only=True):
+    """A change of a text file that is asked for: all of it anew, or one text for another."""
+
+    path: str
+    content: str | None = None
+    """All of the file; None: `old` becomes `new`."""
+    old: str = ""
+    new: str = ""
+    everywhere: bool = False
+    """Wherever `old` stands; else where it stands first."""
+
+
 class AskPermission(Struct, frozen=True, kw_only=True):
     """The agent waits for a permission."""
 
@@ -172,6 +184,8 @@ class AskPermission(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     guarded: bool = False
     """No mode accepts it, nor where one of the `files` that it edits is outside the directory."""
+    change: FileChange | None = None
+    """Where the daemon can read the file, `diff` in the metadata is made from it."""
     loose: bool = False
 
 

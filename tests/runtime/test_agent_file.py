@@ -41,3 +41,43 @@ def test_what_is_no_file_of_the_agents_is_not_read(tmp_path: Path, data_dir: Pat
     os.mkfifo(tmp_path / "pipe")
     for path in ("data/token", "link", "around/token", "pipe", "data", "missing", "a\0b"):
         assert read(tmp_path / path, data_dir) is None
+
+
+# --- A file that is to be changed ---
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """Where a session works."""
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
+
+
+def peek(workspace: Path, path: str | Path, closed: str = "/nowhere") -> str | None:
+    return agent_file.peek(str(workspace), closed, str(path))
+
+
+def test_a_text_in_the_workspace_is_shown(workspace: Path) -> None:
+    (workspace / "a").write_bytes(b"one\r\ntwo\n")
+    (workspace / "link").symlink_to(workspace / "a")
+    for path in (workspace / "a", "a", workspace / "link"):
+        assert peek(workspace, path) == "one\ntwo\n"
+
+
+def test_what_is_outside_large_binary_or_no_file_is_not_shown(workspace: Path) -> None:
+    outside = workspace.with_name("outside")
+    outside.write_text("secret")
+    (workspace / "link").symlink_to(outside)
+    (workspace / "large").write_bytes(b"x" * (agent_file.MAX_PEEK_BYTES + 1))
+    (workspace / "binary").write_bytes(b"\xff\xfe")
+    (workspace / "nul").write_bytes(b"a\0b")
+    os.mkfifo(workspace / "pipe")
+    paths = (outside, "../outside", "link", "large", "binary", "nul", "pipe", ".", "none", "a\0b")
+    assert [peek(workspace, path) for path in paths] == [None] * len(paths)
+
+
+def test_the_daemons_own_data_is_not_shown(workspace: Path) -> None:
+    (workspace / "data").mkdir()
+    (workspace / "data" / "token").write_text("the token")
+    assert peek(workspace, "data/token", closed=str(workspace / "data")) is None

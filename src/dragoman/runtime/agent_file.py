@@ -1,4 +1,4 @@
-"""Files that an agent keeps beside its session, such as the whole output of a command."""
+"""Files that an agent names: what it keeps beside its session, and what it wants to change."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import stat
 
 from dragoman.runtime.files.paths import is_within
+from dragoman.runtime.links import is_beneath
 from dragoman.wire.redact import Redactor
 
 log = logging.getLogger(__name__)
 MAX_BYTES = 64 * 1024 * 1024
+MAX_PEEK_BYTES = 512 * 1024
 
 
 def read(path: str, closed: str, redactor: Redactor | None) -> bytes | None:
@@ -19,7 +21,7 @@ def read(path: str, closed: str, redactor: Redactor | None) -> bytes | None:
     `closed` is a folder of which nothing is read. For a thread, never for the event loop.
     """
     try:
-        data = _read(path, closed)
+        data = _read(path, closed, MAX_BYTES)
     except (OSError, ValueError) as error:
         log.info("what an agent keeps in a file cannot be read: %s", error)
         return None
@@ -29,7 +31,24 @@ def read(path: str, closed: str, redactor: Redactor | None) -> bytes | None:
     return text.encode(errors="surrogateescape")
 
 
-def _read(path: str, closed: str) -> bytes:
+def peek(directory: str, closed: str, path: str) -> str | None:
+    """A short text file in a directory, as it would be shown; None where it is none.
+
+    It is read where the event loop waits, as its links are, so it must not take long.
+    """
+    if not is_beneath(directory, [path]):
+        return None
+    try:
+        real = os.path.realpath(os.path.join(directory, path))
+        data = _read(real, closed, MAX_PEEK_BYTES + 1)
+        # Agents tell a file with CRLF as one with LF.
+        text = data.decode().replace("\r\n", "\n")
+    except (OSError, ValueError):
+        return None  # it is not there, not plain or no text: nothing is shown of it
+    return None if len(data) > MAX_PEEK_BYTES or "\0" in text else text
+
+
+def _read(path: str, closed: str, most: int) -> bytes:
     if is_within(os.path.realpath(path), os.path.realpath(closed)):
         raise PermissionError("it is the daemon's own")
     # Neither a link, which may be changed meanwhile, nor a pipe, which may never end.
@@ -37,4 +56,4 @@ def _read(path: str, closed: str) -> bytes:
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise PermissionError("it is no plain file")
-        return file.read(MAX_BYTES)
+        return file.read(most)

@@ -88,6 +88,7 @@ class Pump:
             partial(is_beneath, row.directory),
             partial(report_defect, adapter),
             adapter.noise,
+            partial(agent_file.peek, row.directory, settings.data_dir),
         )
         self.journal = Journal(
             store, row.session_id, row.state, lambda: self.normalizer.quiet, redactor, wake

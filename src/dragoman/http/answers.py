@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -33,9 +33,10 @@ def nothing(headers: dict[str, str] | None = None) -> Response:
     return Response(status_code=204, headers=headers)
 
 
-def session_info(row: SessionRow) -> SessionInfo:
+def session_info(row: SessionRow, starting: Container[str]) -> SessionInfo:
     """A session; what is secret in it is never shown."""
     state, create = row.state, row.create
+    is_starting = state.status == "idle" and row.session_id in starting
     return SessionInfo(
         session_id=row.session_id,
         agent=create.agent,
@@ -52,7 +53,7 @@ def session_info(row: SessionRow) -> SessionInfo:
         title=state.title,
         mcp=create.mcp and {name: masked_server(each) for name, each in create.mcp.items()},
         skills=create.skills and masked_skills(create.skills),
-        status=state.status,
+        status="starting" if is_starting else state.status,
         last_outcome=state.last_outcome,
         pending_count=row.queued + len(state.permissions) + len(state.questions),
         chain=row.link.hex(),

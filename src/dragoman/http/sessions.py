@@ -27,22 +27,29 @@ async def list_sessions(request: Request) -> Response:
     wanted = parse.query(schema.SessionQuery, request.scope["query_string"])
     before = _cursor(wanted.cursor)
     limit = None if wanted.limit is None else wanted.limit + 1
-    rows = await daemon_of(request.scope).store.sessions(
+    daemon = daemon_of(request.scope)
+    starting = daemon.sessions.starting()
+    rows = await daemon.store.sessions(
         SessionFilter(
-            agent=wanted.agent, status=wanted.status, text=wanted.q, before=before, limit=limit
+            agent=wanted.agent,
+            status=wanted.status,
+            starting=starting,
+            text=wanted.q,
+            before=before,
+            limit=limit,
         )
     )
     # Off the loop: there may be thousands, and others wait.
-    return await asyncio.to_thread(_listed, rows, wanted.limit)
+    return await asyncio.to_thread(_listed, rows, starting, wanted.limit)
 
 
-def _listed(rows: list[SessionRow], limit: int | None) -> Response:
+def _listed(rows: list[SessionRow], starting: frozenset[str], limit: int | None) -> Response:
     """A page of sessions; one row beyond its limit says that there is more."""
     more = limit is not None and len(rows) > limit
     rows = rows[:limit]
     return answer(
         schema.SessionList(
-            sessions=tuple(session_info(row) for row in rows),
+            sessions=tuple(session_info(row, starting) for row in rows),
             next_cursor=str(rows[-1].position) if more else None,
         )
     )
@@ -100,8 +107,9 @@ async def _ensure_may_loosen(request: Request, mode: object) -> None:
 
 async def get_session(request: Request) -> Response:
     """One session."""
-    row = await daemon_of(request.scope).sessions.row(request.path_params["session_id"])
-    return answer(session_info(row))
+    sessions = daemon_of(request.scope).sessions
+    row = await sessions.row(request.path_params["session_id"])
+    return answer(session_info(row, sessions.starting()))
 
 
 async def patch_session(request: Request) -> Response:
@@ -110,7 +118,7 @@ async def patch_session(request: Request) -> Response:
     wanted = await parse.body(request, schema.PatchSession, daemon.settings.max_body_bytes)
     await _ensure_may_loosen(request, wanted.permission_mode)
     row = await daemon.sessions.patch(request.path_params["session_id"], wanted)
-    return answer(session_info(row))
+    return answer(session_info(row, daemon.sessions.starting()))
 
 
 async def delete_session(request: Request) -> Response:

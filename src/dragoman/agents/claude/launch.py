@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ LATER_FLAGS = {
     "--forward-subagent-text": "2.1.211",
 }
 """Flags that older versions refuse, and go without: the first version that has each."""
+MCP_TIMEOUT_MS = 30_000
+"""How long Claude Code waits for an MCP server to come up, unless it is told otherwise."""
 
 _MODES: dict[PermissionMode, str] = {
     "default": "default",
@@ -68,14 +71,23 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
         argv += ["--session-id", spec.fresh_id]
     argv += ["--model", spec.model] if spec.model else []
     argv += ["--effort", spec.variant] if spec.variant else []
-    servers = {name: _server(name, config, env) for name, config in spec.mcp.items() if
-               config.get("enabled") is not False}  # fmt: skip
+    used = {name: each for name, each in spec.mcp.items() if each.get("enabled") is not False}
+    servers = {name: _server(name, config, env) for name, config in used.items()}
     if servers:
+        env = {**_patience(used.values()), **env}
         config = msgspec.json.encode({"mcpServers": servers}).decode()
         argv += ["--mcp-config", config]
     for folder in spec.skills:
         argv += ["--plugin-dir", folder]
     return Launch(argv=tuple(argv), env=env, cwd=spec.directory)
+
+
+def _patience(servers: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """How long servers may take to come up: there is one time for all, so the longest."""
+    named = [server.get("timeoutMs") or server.get("timeout") for server in servers]
+    if not any(named):
+        return {}
+    return {"MCP_TIMEOUT": str(max(timeout or MCP_TIMEOUT_MS for timeout in named))}
 
 
 def _server(name: str, config: dict[str, Any], env: dict[str, str]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from dragoman.facts import Exit as Exit
 from dragoman.facts import Feature as Feature
 from dragoman.facts import Launch as Launch
 from dragoman.facts import Noise as Noise
+from dragoman.facts import OlderPackage as OlderPackage
 from dragoman.facts import Package as Package
 from dragoman.facts import is_since as is_since
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode

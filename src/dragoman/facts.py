@@ -38,6 +38,15 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     stability: Literal["stable", "experimental"] = "experimental"
 
 
+class OlderPackage(Struct, frozen=True, kw_only=True):
+    """Where versions before one come from: one package for all platforms."""
+
+    before: str
+    """The first version that does not."""
+    name: str
+    executable: str
+
+
 class Package(Struct, frozen=True, kw_only=True):
     """Where an agent comes from: npm, one package for each platform."""
 
@@ -54,14 +63,28 @@ class Package(Struct, frozen=True, kw_only=True):
     suffixes: Mapping[str, str] = {}
     """Where one package has a version for each platform: `linux-x64` → `-linux-x64`."""
 
-    def programs(self, platform: str) -> tuple[str, ...]:
+    older: OlderPackage | None = None
+    """None: all versions come from the packages above."""
+
+    def name(self, version: str, platform: str) -> str:
+        """The package that a version comes from."""
+        older = self._older(version)
+        return self.names[platform] if older is None else older.name
+
+    def programs(self, version: str, platform: str) -> tuple[str, ...]:
         """Where the executable may be, inside the package for this platform; the newest first."""
+        if (older := self._older(version)) is not None:
+            return (older.executable,)
         newest = self.executable if isinstance(self.executable, str) else self.executable[platform]
         return (newest, self.former[platform]) if platform in self.former else (newest,)
 
     def release(self, version: str, platform: str) -> str:
         """What npm calls a version for this platform."""
-        return version + self.suffixes.get(platform, "")
+        return version + ("" if self._older(version) else self.suffixes.get(platform, ""))
+
+    def _older(self, version: str) -> OlderPackage | None:
+        older = self.older
+        return None if older is None or is_since(version, older.before) else older
 
 
 class Launch(Struct, frozen=True, kw_only=True):

@@ -23,10 +23,16 @@ Told = tuple[str, Any]
 class Heard:
     """A session of Codex, line by line, in a turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str | None = None) -> None:
         numbers = itertools.count(1)
         normalizer = Normalizer(lambda prefix: f"{prefix}_{next(numbers)}")
-        spec = Spec(session_id="s", agent="codex", agent_mode="build", directory="/workspace")
+        spec = Spec(
+            session_id="s",
+            agent="codex",
+            agent_mode="build",
+            directory="/workspace",
+            agent_version=version,
+        )
         state = SessionState(agent_mode="build")
         self.interpreter = Interpreter("codex", ADAPTER.converter(spec), normalizer, state)
         self.out: list[Output] = []

@@ -272,3 +272,13 @@ def test_a_request_that_codex_takes_back_is_withdrawn(heard: Heard) -> None:
     assert (type, data["metadata"]["reason"]) == ("permission.resolved", "agent")
     assert heard.answers() == []
     assert THREAD not in str(data)
+
+
+@pytest.mark.parametrize(
+    ("version", "steers"), [(None, True), ("0.166.0", True), ("0.136.0", True), ("0.101.0", False)]
+)
+def test_nothing_joins_a_turn_that_would_not_be_known_again(
+    version: str | None, steers: bool
+) -> None:
+    """Before, an older Codex heard the message in the turn, and once more in a turn of its own."""
+    assert Heard(version).interpreter.steers() is steers

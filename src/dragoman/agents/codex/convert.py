@@ -22,6 +22,7 @@ from dragoman.adapter import (
     Spec,
     Step,
     Update,
+    is_since,
 )
 from dragoman.agents.codex import items, lines, native, replies, wanted
 from dragoman.agents.codex.desk import Desk
@@ -43,6 +44,8 @@ from dragoman.schema.commands import (
 from dragoman.schema.events import Outcome, SessionUpdated
 from dragoman.wire.jsonrpc import Answered, Reply, key_of
 
+OUR_IDS_SINCE = "0.136.0"
+"""The first version that repeats our id of a message with it (`clientUserMessageId`)."""
 LOOK_BACK = 50
 """So many items back a message is looked for that was to join a turn."""
 KNOWN = "Codex had this message before it, or the daemon, was restarted"
@@ -95,7 +98,10 @@ class CodexConverter:
 
     def steers(self) -> bool:
         """Whether a turn runs that takes more."""
-        return self._turn is not None and self._outbox.steerable and not self._interrupting
+        if self._turn is None or self._interrupting or not self._outbox.steerable:
+            return False
+        # Of what joins, only its id tells that it was heard; else it would be sent again.
+        return is_since(self._spec.agent_version, OUR_IDS_SINCE)
 
     # --- To the agent ---
 

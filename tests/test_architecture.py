@@ -114,5 +114,6 @@ def test_last_resorts_are_counted() -> None:
         and isinstance(node.type, ast.Name)
         and node.type.id in ("Exception", "BaseException")
     }
-    places = {"core/advance.py", "runtime/inbox.py", "runtime/session.py", "store/writer.py"}
+    places = {"core/advance.py", "runtime/inbox.py", "runtime/session.py", "store/writer.py",
+              "testing/conform/run.py"}  # fmt: skip
     assert found == places

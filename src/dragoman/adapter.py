@@ -24,7 +24,9 @@ from dragoman.facts import Exit as Exit
 from dragoman.facts import Feature as Feature
 from dragoman.facts import Launch as Launch
 from dragoman.facts import Noise as Noise
+from dragoman.facts import OlderPackage as OlderPackage
 from dragoman.facts import Package as Package
+from dragoman.facts import is_since as is_since
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, PermissionMode
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Usage
 from dragoman.schema.http import ModeInfo, ModelInfo
@@ -45,6 +47,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     model: str | None = None
     variant: str | None = None
     agent_version: str | None = None
+    """The version that is started, where it is known; before that, the one that was asked for."""
     env: dict[str, str] = {}
     mcp: dict[str, Any] = {}
     skills: tuple[str, ...] = ()
@@ -71,6 +74,13 @@ class Blob(Struct, frozen=True, kw_only=True):
     """What it was called."""
 
 
+class AgentFile(Struct, frozen=True, kw_only=True):
+    """A text file that the agent keeps, beside content. Copied, without secrets, into the session's
+    files before the event that names it, and shown as a file that was read."""
+
+    path: str
+
+
 class ItemFields(TypedDict, total=False):
     """The optional fields of an item."""
 
@@ -85,9 +95,10 @@ class ItemFields(TypedDict, total=False):
     cwd: str
     exit_code: int
     output_path: str
+    truncated: bool
 
 
-Content = tuple[ContentPart | Blob, ...]
+Content = tuple[ContentPart | Blob | AgentFile, ...]
 
 
 class BeginTurn(Struct, frozen=True, kw_only=True):
@@ -148,6 +159,18 @@ class CompleteItem(Struct, frozen=True, kw_only=True):
     source: Source = "agent"
 
 
+class FileChange(Struct, frozen=True, kw_only=True):
+    """A change of a text file that is asked for: all of it anew, or one text for another."""
+
+    path: str
+    content: str | None = None
+    """All of the file; None: `old` becomes `new`."""
+    old: str = ""
+    new: str = ""
+    everywhere: bool = False
+    """Wherever `old` stands; else where it stands first."""
+
+
 class AskPermission(Struct, frozen=True, kw_only=True):
     """The agent waits for a permission."""
 
@@ -162,6 +185,8 @@ class AskPermission(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     guarded: bool = False
     """No mode accepts it, nor where one of the `files` that it edits is outside the directory."""
+    change: FileChange | None = None
+    """Where the daemon can read the file, `diff` in the metadata is made from it."""
     loose: bool = False
 
 
@@ -239,6 +264,8 @@ class Echo(Struct, frozen=True, kw_only=True):
     message_id: str | None
     native_id: str | None = None
     text: str = ""
+    source: Source = "agent"
+    """`daemon`: the agent names the message, and the words are those that we sent."""
 
 
 class Bind(Struct, frozen=True):
@@ -386,6 +413,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """It runs what a person made of its request, not what it asked for."""
     package: Package | None = None
     """None: it cannot be installed by us."""
+    least_version: str | None = None
+    """The oldest version that works; an older one is refused."""
     folders: tuple[str, ...] = ()
     """Where its executable may be, beside PATH; `~` is the home directory."""
     noise: tuple[Noise, ...] = ()

@@ -11,6 +11,7 @@ DragomanError
 │   ├── NotFound                 404
 │   │   ├── SessionNotFound      404
 │   │   └── AgentNotInstalled    404
+│   │       └── AgentTooOld      404, of one that is there
 │   ├── MethodNotAllowed         405
 │   ├── RequestTimeout           408
 │   ├── Conflict                 409
@@ -145,6 +146,14 @@ class AgentNotInstalled(NotFound):
         super().__init__(
             f"agent {wanted} is not installed: {why}, or set DRAGOMAN_{agent.upper()}_COMMAND"
         )
+        self.agent = agent
+
+
+class AgentTooOld(AgentNotInstalled):
+    """What is installed is older than what can be spoken to."""
+
+    def __init__(self, agent: str, why: str) -> None:
+        NotFound.__init__(self, why)
         self.agent = agent
 
 

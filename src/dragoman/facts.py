@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -18,12 +19,32 @@ Feature = Literal[
 ]  # fmt: skip
 
 
+def version_order(version: str) -> tuple[tuple[int, ...], bool, str]:
+    """A key that sorts versions, a release after what led to it."""
+    numbers, _, rest = version.partition("-")
+    return tuple(map(int, re.findall(r"\d+", numbers))), not rest, rest
+
+
+def is_since(version: str | None, first: str) -> bool:
+    """Whether a version is this one or newer; one that is not known is taken for the newest."""
+    return version is None or version_order(version) >= version_order(first)
+
+
 class Capabilities(Struct, frozen=True, kw_only=True):
     """What the agent has (`native`), and what of it appears in the stream (`shown`)."""
 
     native: frozenset[Feature]
     shown: frozenset[Feature]
     stability: Literal["stable", "experimental"] = "experimental"
+
+
+class OlderPackage(Struct, frozen=True, kw_only=True):
+    """Where versions before one come from: one package for all platforms."""
+
+    before: str
+    """The first version that does not."""
+    name: str
+    executable: str
 
 
 class Package(Struct, frozen=True, kw_only=True):
@@ -37,16 +58,33 @@ class Package(Struct, frozen=True, kw_only=True):
     """`linux-x64` and the like → what npm must report for `version`."""
     executable: str | Mapping[str, str]
     """Where the executable is, inside the package: everywhere, or by platform."""
+    former: Mapping[str, str] = {}
+    """Where older versions have it, by platform, if elsewhere."""
     suffixes: Mapping[str, str] = {}
     """Where one package has a version for each platform: `linux-x64` → `-linux-x64`."""
 
-    def program(self, platform: str) -> str:
-        """Where the executable is, inside the package for this platform."""
-        return self.executable if isinstance(self.executable, str) else self.executable[platform]
+    older: OlderPackage | None = None
+    """None: all versions come from the packages above."""
+
+    def name(self, version: str, platform: str) -> str:
+        """The package that a version comes from."""
+        older = self._older(version)
+        return self.names[platform] if older is None else older.name
+
+    def programs(self, version: str, platform: str) -> tuple[str, ...]:
+        """Where the executable may be, inside the package for this platform; the newest first."""
+        if (older := self._older(version)) is not None:
+            return (older.executable,)
+        newest = self.executable if isinstance(self.executable, str) else self.executable[platform]
+        return (newest, self.former[platform]) if platform in self.former else (newest,)
 
     def release(self, version: str, platform: str) -> str:
         """What npm calls a version for this platform."""
-        return version + self.suffixes.get(platform, "")
+        return version + ("" if self._older(version) else self.suffixes.get(platform, ""))
+
+    def _older(self, version: str) -> OlderPackage | None:
+        older = self.older
+        return None if older is None or is_since(version, older.before) else older
 
 
 class Launch(Struct, frozen=True, kw_only=True):

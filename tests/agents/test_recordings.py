@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
-from dragoman.schema.events import Event
+from dragoman.schema.events import Event, ItemCompleted
+from dragoman.schema.items import Text
 from dragoman.testing.conformance import Violation, check
 from dragoman.testing.play import share, vanished
 from dragoman.testing.transcript import Entry, Line, Run, Transcript
@@ -49,6 +50,31 @@ def test_nothing_vanishes(case: Case) -> None:
     played = case.play()
     sys.stdout.write(f"{case}: {share(case.adapter, played)}\n")
     assert vanished(case.adapter, played) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_persons_words_are_the_agents_only_where_it_repeats_them(case: Case) -> None:
+    """Before, they were told as Claude Code's where it had named the message, and no more."""
+    for event in case.play().events:
+        body = event.data
+        if not isinstance(body, ItemCompleted) or event.source == "daemon":
+            continue
+        if body.item.role == "user" and body.item.kind == "message":
+            told = [part.text for part in body.item.content if isinstance(part, Text)]
+            assert all(text in _strings(event.raw) for text in told if text)
+
+
+def _strings(value: object) -> str:
+    """All text in a native message."""
+    match value:
+        case str():
+            return value
+        case dict():
+            return "\n".join(map(_strings, value.values()))
+        case list():
+            return "\n".join(map(_strings, value))
+        case _:
+            return ""
 
 
 # --- Mishaps ---

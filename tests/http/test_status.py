@@ -29,7 +29,9 @@ def test_status_tells_version_store_sessions_agents_and_limits(data_dir: Path) -
         assert status["pid"] == daemon.process.pid
         assert 0 <= status["uptimeMs"] < 60_000
         assert abs(status["startedAt"] / 1000 - time.time()) < 60
-        assert status["sessions"] == {"idle": 1, "running": 0, "waiting": 1, "ended": 1}
+        assert status["sessions"] == {
+            "idle": 1, "starting": 0, "running": 0, "waiting": 1, "ended": 1
+        }  # fmt: skip
         assert (status["queued"], status["readers"]) == (1, 1)
         store = status["store"]
         assert (store["path"], store["degraded"]) == (str(data_dir), False)

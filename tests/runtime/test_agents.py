@@ -15,6 +15,7 @@ from dragoman.adapter import Adapter
 from dragoman.agents import adapters
 from dragoman.errors import (
     AgentNotInstalled,
+    AgentTooOld,
     InstallFailed,
     InvalidRequest,
     StartRefused,
@@ -214,6 +215,19 @@ def test_a_command_that_is_set_wins_over_everything(machine: Machine) -> None:
     assert machine.ready(VERSION, command=str(own)) == Found(command=(str(own),), version="5.5.5")
     several = machine.ready(command=f"{own} --flag")
     assert several == Found(command=(str(own), "--flag"))
+
+
+def test_a_command_that_is_set_and_too_old_says_what_to_unset(machine: Machine) -> None:
+    own = parrot(machine.local.with_name("own"), "0.9.0")
+    choosy = msgspec.structs.replace(ADAPTER, least_version="1.0.0")
+    known = machine.agents(str(own), choosy)
+    with pytest.raises(AgentTooOld) as refused:
+        asyncio.run(known.ready(choosy))
+    assert str(refused.value) == (
+        f"Parrot 0.9.0 at {own} is too old: 1.0.0 or newer is needed; to have it: "
+        "unset DRAGOMAN_PARROT_COMMAND, and dragoman agents install parrot"
+    )
+    assert asyncio.run(known.obtain(choosy)).version == "0.9.0"
 
 
 def test_asking_many_times_at_once_installs_once(machine: Machine) -> None:

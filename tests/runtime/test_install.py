@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.adapter import Adapter, Package
+from dragoman.adapter import Adapter, OlderPackage, Package
 from dragoman.errors import InstallFailed, InvalidRequest, Unavailable
 from dragoman.runtime.install import Installer, Progress, platform_name
 from tests.parrot import ADAPTER, INTEGRITY, OTHER, VERSION, Npm, fails, waits
@@ -125,6 +125,51 @@ def test_a_package_may_have_a_version_for_each_platform(tmp_path: Path, npm: Npm
     assert installer.versions(adapter) == [VERSION]
     assert str(path).endswith("@birds/parrot/vendor/here/bin/parrot")
     assert runs(path) == VERSION
+
+
+def test_an_older_version_may_have_its_executable_elsewhere(tmp_path: Path, npm: Npm) -> None:
+    """Before, a version was refused whose package is laid out as it was then (Codex 0.101)."""
+    here = platform_name()
+    package = Package(
+        version=VERSION,
+        names={here: "@birds/parrot"},
+        integrity={},
+        executable={here: "vendor/bin/parrot"},
+        former={here: "vendor/parrot/parrot"},
+    )
+    npm.behave("executable = 'vendor/parrot/parrot'")
+    adapter: Adapter = msgspec.structs.replace(ADAPTER, package=package)
+    installer = Installer(tmp_path / "agents", npm.environ)
+    path = installer.install(adapter, OTHER)
+    assert str(path).endswith("@birds/parrot/vendor/parrot/parrot")
+    assert installer.versions(adapter) == [OTHER]
+    npm.behave("executable = 'nowhere'")
+    with pytest.raises(InstallFailed, match=r"'vendor/bin/parrot' or 'vendor/parrot/parrot'; noth"):
+        installer.install(adapter)
+
+
+def test_an_older_version_may_come_from_another_package(tmp_path: Path, npm: Npm) -> None:
+    """Before, npm was asked for a package that there was not yet (Claude Code 2.1.19)."""
+    here = platform_name()
+    package = Package(
+        version=OTHER,
+        names={here: "@birds/parrot-here"},
+        integrity={},
+        executable="parrot",
+        suffixes={here: "-here"},
+        older=OlderPackage(before=OTHER, name="@birds/parrot", executable="cli.js"),
+    )
+    adapter: Adapter = msgspec.structs.replace(ADAPTER, package=package)
+    installer = Installer(tmp_path / "agents", npm.environ)
+    npm.behave("executable = 'cli.js'")
+    assert str(installer.install(adapter, VERSION)).endswith("node_modules/@birds/parrot/cli.js")
+    npm.behave("executable, says = 'parrot', version.removesuffix('-here')")
+    assert str(installer.install(adapter)).endswith("node_modules/@birds/parrot-here/parrot")
+    assert [call["argv"][-1] for call in npm.calls()] == [
+        f"@birds/parrot@{VERSION}",
+        f"@birds/parrot-here@{OTHER}-here",
+    ]
+    assert installer.versions(adapter) == [VERSION, OTHER]
 
 
 # --- What goes wrong ---

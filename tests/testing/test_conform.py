@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from dragoman.adapter import Adapter, Capabilities, Drill, Feature
+from dragoman.adapter import Adapter, Block, Capabilities, Drill, Feature
 from dragoman.agents.mock import ADAPTER
 from dragoman.errors import InvalidRequest
 from dragoman.schema.events import Event, SessionStarted, TurnStarted
@@ -156,6 +156,20 @@ def test_a_message_that_leaves_no_event_must_be_known_as_noise(tmp_path: Path) -
     assert report.share.vanished == 1
     assert not report.ok
     assert (tmp_path / "text" / "transcript.jsonl").exists()
+
+
+def _breaks(command: str) -> Block:
+    raise LookupError(command)
+
+
+def test_a_probe_that_breaks_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
+    """Before, an agent that never asked its model ended everything with an IndexError."""
+    broken = Drill(environ=lambda url, home: {}, run=_breaks, plan=lambda plan, request: ())
+    report = tried(declaring(ALL, drill=broken), tmp_path, "text", "command", "plan-mode")
+    assert [row.probe for row in report.rows] == ["text", "command", "plan-mode"]
+    seen = {row.probe: (row.expected, row.seen) for row in report.drifts}
+    assert seen["command"][1].startswith("it broke: LookupError(")
+    assert seen["plan-mode"] == ("a request to the model", "none")
 
 
 # --- What is refused ---

@@ -103,6 +103,19 @@ test("messages wait for the turn, can be taken back, and the turn can be interru
   await expect(interrupt).toHaveCount(0);
 });
 
+test("an agent that takes its time to come up is said to start", async ({ page, daemon }) => {
+  await daemon.kill("SIGTERM");
+  daemon.env.DRAGOMAN_CLAUDE_COMMAND = "sh -c 'exec sleep 1000' claude";
+  await daemon.start();
+  await signIn(page, daemon);
+  await daemon.client.createSession("slow", { agent: "claude", directory: daemon.files });
+  await page.goto(`${daemon.url}/ui/#/sessions/slow`);
+  await field(page).fill("Hello");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("starting Claude Code…")).toBeVisible();
+  await expect(page.getByText("1 message waits for its agent to start")).toBeVisible();
+});
+
 test("where the agent can, a message joins the running turn", async ({ page, daemon }) => {
   await page.route("**/v1/agents", async (route) => {
     const answer = await route.fetch();

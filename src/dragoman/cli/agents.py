@@ -26,6 +26,7 @@ Cache = Annotated[
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The agent's id.")]
 
+PROBLEM_WIDTH = 300
 HEADS = ("ID", "NAME", "INSTALLED", "VERSION", "CREDENTIALS", "PATH")
 
 app = typer.Typer(help="List the agents; install and remove them.", rich_markup_mode=None)
@@ -54,6 +55,8 @@ def show(
     else:
         table.show(HEADS, [_row(agent) for agent in found.agents])
         for agent in found.agents:
+            if agent.problem:
+                typer.echo(line(agent.problem, PROBLEM_WIDTH), err=True)
             if told := lacking(agent):
                 typer.echo(f"{line(agent.name)} has no credentials: {told}", err=True)
 

@@ -101,8 +101,8 @@ def _found(
         if version:
             agents.ensure_has(adapter, version)
             typer.echo(f"{adapter.name} {version}: finding it, or installing it", err=True)
-            return adapter, asyncio.run(agents.ready(adapter, version))
-        found = asyncio.run(agents.seen(adapter))
+            return adapter, asyncio.run(agents.obtain(adapter, version))
+        found = asyncio.run(agents.present(adapter))
     finally:
         agents.stop()
     if found is None and command:

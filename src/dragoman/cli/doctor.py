@@ -87,7 +87,7 @@ def _agents(found: AgentList) -> Iterator[Check]:
 
     for agent in found.agents:
         check = _agent(agent)
-        missing = lacking(agent) if agent.installed else None
+        missing = lacking(agent) if agent.installed and not agent.problem else None
         if missing:
             check = Check(check.name, "note", f"{check.found}, no credentials", missing)
         yield check
@@ -97,6 +97,8 @@ def _agent(agent: AgentInfo) -> Check:
     from dragoman.agents import adapters
 
     name = f"agent {agent.id}"
+    if agent.problem:
+        return Check(name, "broken", f"{agent.version} at {agent.path}", agent.problem)
     if agent.installed:
         return Check(name, "ok", f"{agent.version or 'version unknown'} at {agent.path}")
     known = adapters().get(agent.id)
@@ -113,10 +115,11 @@ def _agents_here(settings: Settings) -> AgentList:
     from dragoman.agents import adapters
     from dragoman.http.answers import agent_list
     from dragoman.runtime.agents import Agents
+    from dragoman.runtime.versions import DEADLINE_S
 
     agents = Agents(adapters(), settings)
     try:
-        return asyncio.run(agent_list(agents, os.environ))
+        return asyncio.run(agent_list(agents, os.environ, DEADLINE_S))
     finally:
         agents.stop()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dragoman.client import Client
     from dragoman.schema.http import SessionInfo
 
-Status = Literal["idle", "running", "waiting", "ended"]
+Status = Literal["idle", "starting", "running", "waiting", "ended"]
 PAGE = 500
 HEADS = ("ID", "AGENT", "STATUS", "EVENTS", "AGE", "TITLE")
 
@@ -26,7 +26,7 @@ def ls(
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
     status: Annotated[
         Status | None,
-        typer.Option(metavar="STATE", help="Only idle, running, waiting or ended ones."),
+        typer.Option(metavar="STATE", help="Only idle, starting, running, waiting or ended ones."),
     ] = None,
     query: Annotated[
         str | None,

@@ -30,6 +30,7 @@ from dragoman.core.fold import SessionState
 from dragoman.core.noise import is_noise
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.policy import decide
+from dragoman.core.preview import ReadFile, read_nothing, with_preview
 from dragoman.schema.commands import Command, Interrupt, Prompt
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Refused, Reply
 
@@ -76,6 +77,7 @@ class Interpreter:
         is_own: Callable[[Sequence[str]], bool] = lambda files: True,
         on_defect: OnDefect = raise_defect,
         noise: Sequence[Noise] | None = None,
+        read_file: ReadFile = read_nothing,
     ) -> None:
         self._agent = agent
         self._converter = converter
@@ -87,6 +89,8 @@ class Interpreter:
         """Whether files are where the session works; only who sees the disk knows its links."""
         self._noise = noise
         """What may leave no event; None: anything may."""
+        self._read_file = read_file
+        """What is in a file that may be shown; as with links, only who sees the disk knows it."""
 
     def receive(self, message: bytes) -> None:
         """The agent said something; what cannot be decoded is kept, and harms nothing else."""
@@ -190,6 +194,8 @@ class Interpreter:
             if isinstance(step, Update):
                 self._update(step, raw)
                 continue
+            if isinstance(step, AskPermission):
+                step = with_preview(step, self._read_file)
             apply(step, raw)
             if type(step) is Delta:
                 continue  # by far the most

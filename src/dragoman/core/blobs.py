@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.adapter import Blob, Content
+from dragoman.adapter import AgentFile, Blob, Content
 from dragoman.core.shape import Parts
 from dragoman.schema.items import ContentPart, FileRef, Image
 
@@ -17,6 +17,13 @@ class StoreFile(Struct, frozen=True):
 
     path: str
     data: bytes
+
+
+class CopyFile(Struct, frozen=True):
+    """A text file of the agent's to be stored under this path, without secrets."""
+
+    source: str
+    path: str
 
 
 def file_of(blob: Blob, folder: str) -> StoreFile:
@@ -42,6 +49,11 @@ def stored(content: Content, folder: str, out: list[Any]) -> Parts:
                 if is_image
                 else FileRef(path=file.path, action="read")
             )
+        elif isinstance(part, AgentFile):
+            name = hashlib.sha256(part.path.encode(errors="surrogatepass")).hexdigest()
+            copy = CopyFile(part.path, f"{folder}/{name}.txt")
+            out.append(copy)
+            parts.append(FileRef(path=copy.path, action="read"))
         else:
             parts.append(part)
     return tuple(parts)

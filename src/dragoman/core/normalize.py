@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from dragoman import adapter as step
 from dragoman.core import ends, shape
-from dragoman.core.blobs import StoreFile, stored
+from dragoman.core.blobs import CopyFile, StoreFile, stored
 from dragoman.core.items import Items, NewId, OpenItem
 from dragoman.core.prompts import Prompts
 from dragoman.core.requests import Request, permission, question, resolution, withdrawal
@@ -42,7 +42,7 @@ _QUIET = ("status", "system")
 
 _NO_REASON = "the turn failed; the agent did not say why"
 
-Output = Draft | StoreFile | step.Outgoing | step.Delivered
+Output = Draft | StoreFile | CopyFile | step.Outgoing | step.Delivered
 
 
 class Normalizer:

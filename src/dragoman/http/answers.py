@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
 from dragoman.adapter import Adapter
-from dragoman.runtime.agents import Agents
+from dragoman.runtime.agents import PATIENCE_S, Agents
 from dragoman.schema.gear import masked_server, masked_skills
 from dragoman.schema.http import (
     AgentCapabilities,
@@ -33,9 +33,10 @@ def nothing(headers: dict[str, str] | None = None) -> Response:
     return Response(status_code=204, headers=headers)
 
 
-def session_info(row: SessionRow, *, previews: bool) -> SessionInfo:
+def session_info(row: SessionRow, starting: Container[str], *, previews: bool) -> SessionInfo:
     """A session; what is secret in it is never shown."""
     state, create = row.state, row.create
+    is_starting = state.status == "idle" and row.session_id in starting
     return SessionInfo(
         session_id=row.session_id,
         agent=create.agent,
@@ -53,7 +54,7 @@ def session_info(row: SessionRow, *, previews: bool) -> SessionInfo:
         preview=state.preview if previews else None,
         mcp=create.mcp and {name: masked_server(each) for name, each in create.mcp.items()},
         skills=create.skills and masked_skills(create.skills),
-        status=state.status,
+        status="starting" if is_starting else state.status,
         last_outcome=state.last_outcome,
         pending_count=row.queued + len(state.permissions) + len(state.questions),
         chain=row.link.hex(),
@@ -62,14 +63,18 @@ def session_info(row: SessionRow, *, previews: bool) -> SessionInfo:
     )
 
 
-async def agent_list(agents: Agents, environ: Mapping[str, str]) -> AgentList:
-    """All agents, as this machine has them."""
-    infos = await asyncio.gather(*(_agent_info(each, agents, environ) for each in agents.all()))
-    return AgentList(agents=tuple(infos))
+async def agent_list(
+    agents: Agents, environ: Mapping[str, str], patience_s: float = PATIENCE_S
+) -> AgentList:
+    """All agents, as this machine has them; each may take so long to tell its version."""
+    infos = (_agent_info(each, agents, environ, patience_s) for each in agents.all())
+    return AgentList(agents=tuple(await asyncio.gather(*infos)))
 
 
-async def _agent_info(adapter: Adapter, agents: Agents, environ: Mapping[str, str]) -> AgentInfo:
-    found = await agents.seen(adapter)
+async def _agent_info(
+    adapter: Adapter, agents: Agents, environ: Mapping[str, str], patience_s: float
+) -> AgentInfo:
+    found = await agents.seen(adapter, patience_s)
     return AgentInfo(
         id=adapter.id,
         name=adapter.name,
@@ -78,6 +83,7 @@ async def _agent_info(adapter: Adapter, agents: Agents, environ: Mapping[str, st
         or any(environ.get(name) for name in adapter.credentials),
         version=found.version if found else None,
         path=found.path if found else None,
+        problem=agents.problem(adapter, found) if found else None,
         capabilities=capabilities(adapter),
         server_status=agents.servers.status(adapter),
     )

@@ -49,8 +49,8 @@ class Known(Struct, frozen=True):
 METRICS: tuple[Known, ...] = (
     Known("gauge", "info", "always 1", ("version",)),
     Known("gauge", "start_time_seconds", "when the daemon started"),
-    Known("gauge", "sessions", "sessions that are `idle`, `running`, `waiting` for a person, "
-          "`ended`", ("status",)),
+    Known("gauge", "sessions", "sessions that are `idle`, `starting`, `running`, `waiting` for a "
+          "person, `ended`", ("status",)),
     Known("counter", "turns_started", "turns begun"),
     Known("counter", "turns_ended", "turns `completed`, `interrupted`, `failed`", ("outcome",)),
     Known("counter", "events", "events committed"),
@@ -105,7 +105,7 @@ async def get_metrics(request: Request) -> Response:
     daemon = daemon_of(request.scope)
     look = _Look(
         daemon,
-        await daemon.store.vitals(),
+        await daemon.sessions.vitals(),
         await daemon.sessions.processes(),
         {
             adapter.id: status

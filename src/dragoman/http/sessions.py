@@ -12,7 +12,7 @@ from dragoman.errors import InvalidRequest, KeyReused, SessionExists
 from dragoman.http import parse
 from dragoman.http.access import ensure_scope
 from dragoman.http.answers import answer, nothing, session_info
-from dragoman.http.daemon import daemon_of
+from dragoman.http.daemon import Daemon, daemon_of
 from dragoman.http.door import CALLER
 from dragoman.schema import http as schema
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
@@ -28,23 +28,32 @@ async def list_sessions(request: Request) -> Response:
     wanted = parse.query(schema.SessionQuery, request.scope["query_string"])
     before = _cursor(wanted.cursor)
     limit = None if wanted.limit is None else wanted.limit + 1
-    rows = await daemon_of(request.scope).store.sessions(
+    daemon = daemon_of(request.scope)
+    starting = daemon.sessions.starting()
+    rows = await daemon.store.sessions(
         SessionFilter(
-            agent=wanted.agent, status=wanted.status, text=wanted.q, before=before, limit=limit
+            agent=wanted.agent,
+            status=wanted.status,
+            starting=starting,
+            text=wanted.q,
+            before=before,
+            limit=limit,
         )
     )
     # Off the loop: there may be thousands, and others wait.
     previews = daemon_of(request.scope).settings.previews
-    return await asyncio.to_thread(_listed, rows, wanted.limit, previews=previews)
+    return await asyncio.to_thread(_listed, rows, starting, wanted.limit, previews=previews)
 
 
-def _listed(rows: list[SessionRow], limit: int | None, *, previews: bool) -> Response:
+def _listed(
+    rows: list[SessionRow], starting: frozenset[str], limit: int | None, *, previews: bool
+) -> Response:
     """A page of sessions; one row beyond its limit says that there is more."""
     more = limit is not None and len(rows) > limit
     rows = rows[:limit]
     return answer(
         schema.SessionList(
-            sessions=tuple(session_info(row, previews=previews) for row in rows),
+            sessions=tuple(session_info(row, starting, previews=previews) for row in rows),
             next_cursor=str(rows[-1].position) if more else None,
         )
     )
@@ -138,7 +147,7 @@ async def get_session(request: Request) -> Response:
     """One session."""
     daemon = daemon_of(request.scope)
     row = await daemon.sessions.row(request.path_params["session_id"])
-    return answer(session_info(row, previews=daemon.settings.previews))
+    return answer(_info(daemon, row))
 
 
 async def patch_session(request: Request) -> Response:
@@ -147,7 +156,11 @@ async def patch_session(request: Request) -> Response:
     wanted = await parse.body(request, schema.PatchSession, daemon.settings.max_body_bytes)
     await _ensure_may_loosen(request, wanted.permission_mode)
     row = await daemon.sessions.patch(request.path_params["session_id"], wanted)
-    return answer(session_info(row, previews=daemon.settings.previews))
+    return answer(_info(daemon, row))
+
+
+def _info(daemon: Daemon, row: SessionRow) -> schema.SessionInfo:
+    return session_info(row, daemon.sessions.starting(), previews=daemon.settings.previews)
 
 
 async def delete_session(request: Request) -> Response:

@@ -32,7 +32,7 @@ async def get_status(request: Request) -> Response:
     """How the daemon does."""
     daemon, caller = daemon_of(request.scope), request.scope[CALLER]
     vitals, processes, places = await asyncio.gather(
-        daemon.store.vitals(),
+        daemon.sessions.vitals(),
         daemon.sessions.processes(),
         asyncio.to_thread(_places, daemon.agents),
     )

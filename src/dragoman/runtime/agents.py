@@ -16,10 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from dragoman import __version__
-from dragoman.adapter import Adapter
+from dragoman.adapter import Adapter, is_since
 from dragoman.errors import (
     AgentGone,
     AgentNotInstalled,
+    AgentTooOld,
     InstallFailed,
     InvalidRequest,
     NotInstallable,
@@ -33,7 +34,7 @@ from dragoman.runtime.process import Lives
 from dragoman.runtime.secrets import Secrets
 from dragoman.runtime.shared import Servers
 from dragoman.runtime.skills import Skills
-from dragoman.runtime.versions import Versions, ensure_version
+from dragoman.runtime.versions import DEADLINE_S, Versions, ensure_version
 from dragoman.schema.http import ModelList
 from dragoman.settings import Settings
 
@@ -134,21 +135,46 @@ class Agents:
         """What would be started, None if it is not there. Its version, where that costs nothing."""
         return next(self._candidates(adapter), None)
 
-    async def seen(self, adapter: Adapter) -> Found | None:
+    async def seen(self, adapter: Adapter, patience_s: float = PATIENCE_S) -> Found | None:
         """The same, with its version if it tells it soon."""
         found = await asyncio.to_thread(self.find, adapter)
         if found is None or found.version or not self._tells_version(adapter, found):
             return found
         asking = self._ask(found)
-        await asyncio.wait([asking], timeout=PATIENCE_S)
+        await asyncio.wait([asking], timeout=patience_s)
         return msgspec.structs.replace(found, version=asking.result() if asking.done() else None)
 
     async def ready(self, adapter: Adapter, version: str | None = None) -> Found:
         """What to start, installed first where it must be. Raise AgentNotInstalled, InstallFailed.
 
         A version that is asked for is the version that is given, but for an agent that is built
-        in, or whose command is set.
+        in, or whose command is set. One that is too old is refused.
         """
+        if version and not self._is_fixed(adapter) and not _is_new_enough(adapter, version):
+            raise InvalidRequest(
+                f"{adapter.name} {version} is too old: {adapter.least_version} or newer is needed; "
+                "ask for a newer one, or for none",
+                field="agentVersion",
+            )
+        found = await self.obtain(adapter, version)
+        if problem := self.problem(adapter, found):
+            raise AgentTooOld(adapter.id, problem)
+        return found
+
+    def problem(self, adapter: Adapter, found: Found) -> str | None:
+        """Why what was found cannot be used, and what mends it; None: it can."""
+        if _is_new_enough(adapter, found.version):
+            return None
+        install = f"dragoman agents install {adapter.id}"
+        if self._set_command(adapter):
+            install = f"unset DRAGOMAN_{adapter.id.upper()}_COMMAND, and {install}"
+        return (
+            f"{adapter.name} {found.version} at {found.path} is too old: {adapter.least_version} "
+            f"or newer is needed; to have it: {install}"
+        )
+
+    async def obtain(self, adapter: Adapter, version: str | None = None) -> Found:
+        """The same as `ready`, whether it is too old or not."""
         found = await self.present(adapter, version)
         if found is None and not self._is_fixed(adapter):
             try:
@@ -164,7 +190,9 @@ class Agents:
     async def present(self, adapter: Adapter, version: str | None = None) -> Found | None:
         """What `ready` would start, where nothing must be installed for it."""
         if version is None or self._is_fixed(adapter):
-            return await self.seen(adapter)
+            # How an agent is started depends on its version, where there is a least one.
+            patience_s = DEADLINE_S if adapter.least_version else PATIENCE_S
+            return await self.seen(adapter, patience_s)
         ensure_version(version)
         return await self._find_version(adapter, version)
 
@@ -254,3 +282,7 @@ class Agents:
             error.agent = adapter.id
             raise
         log.info("installed %s at %s", adapter.id, path)
+
+
+def _is_new_enough(adapter: Adapter, version: str | None) -> bool:
+    return adapter.least_version is None or is_since(version, adapter.least_version)

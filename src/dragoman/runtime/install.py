@@ -25,9 +25,10 @@ from msgspec import Struct
 
 from dragoman.adapter import Adapter, Package
 from dragoman.errors import InstallFailed, NotInstallable, Unavailable
+from dragoman.facts import version_order
 from dragoman.runtime import linux, npm
 from dragoman.runtime.kin import kin
-from dragoman.runtime.versions import Versions, ensure_version, order
+from dragoman.runtime.versions import Versions, ensure_version
 
 DEADLINE_S = 600.0
 _PARTIAL = ".partial-"
@@ -83,7 +84,7 @@ class Installer:
         except OSError:
             return []
         there = [name for name in names if name[0] != "." and self.executable(adapter, name)]
-        return sorted(there, key=order)
+        return sorted(there, key=version_order)
 
     def best(self, adapter: Adapter) -> str | None:
         """The version to use where none is asked for: the proven one, else the newest."""
@@ -96,17 +97,18 @@ class Installer:
         """Where an installed version can be run."""
         if not self.can_install(adapter):
             return None
-        path = self._executable(adapter, self.folder / adapter.id / version)
+        path = self._executable(adapter, version, self.folder / adapter.id / version)
         return path if os.access(path, os.X_OK) and path.is_file() else None
 
     def can_install(self, adapter: Adapter) -> bool:
         """There is a package of this agent for this machine."""
         return adapter.package is not None and self._platform in adapter.package.names
 
-    def _executable(self, adapter: Adapter, home: Path) -> Path:
+    def _executable(self, adapter: Adapter, version: str, home: Path) -> Path:
         package = self._package(adapter)
-        name, program = package.names[self._platform], package.program(self._platform)
-        return home / "node_modules" / name / program
+        inside = home / "node_modules" / package.name(version, self._platform)
+        places = [inside / program for program in package.programs(version, self._platform)]
+        return next((path for path in places if path.is_file()), places[0])
 
     def _package(self, adapter: Adapter) -> Package:
         if adapter.package is None:
@@ -144,14 +146,14 @@ class Installer:
             except OSError as error:
                 raise InstallFailed(f"cannot install into {self.folder}: {error}") from None
         report(Progress("done"))
-        return self._executable(adapter, self.folder / adapter.id / version)
+        return self._executable(adapter, version, self.folder / adapter.id / version)
 
     def _install(self, adapter: Adapter, version: str, report: Report) -> None:
         package, home = self._package(adapter), self.folder / adapter.id
         with _partial(home) as partial:
             report(Progress("resolving"))
             integrity = npm.fetch(
-                package.names[self._platform],
+                package.name(version, self._platform),
                 package.release(version, self._platform),
                 partial,
                 environ=self._environ,
@@ -174,11 +176,13 @@ class Installer:
             )
 
     def _check_version(self, adapter: Adapter, version: str, partial: Path) -> None:
-        path, package = self._executable(adapter, partial), self._package(adapter)
-        name = f"{package.names[self._platform]}@{package.release(version, self._platform)}"
+        path, package = self._executable(adapter, version, partial), self._package(adapter)
+        name = package.name(version, self._platform)
+        name = f"{name}@{package.release(version, self._platform)}"
         if not os.access(path, os.X_OK):
             raise InstallFailed(
-                f"{name} has no executable {package.program(self._platform)!r}; "
+                f"{name} has no executable "
+                f"{' or '.join(map(repr, package.programs(version, self._platform)))}; "
                 "nothing was installed"
             )
         found = Versions(self._mark(adapter), self._stop).read(str(path))

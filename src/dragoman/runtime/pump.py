@@ -12,12 +12,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from dragoman import errors
 from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Launch, Report
 from dragoman.core.advance import Interpreter
-from dragoman.core.blobs import StoreFile
+from dragoman.core.blobs import CopyFile, StoreFile
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
+from dragoman.runtime import agent_file
 from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.channel import PATIENCE_S, Channel, Heard, Own
 from dragoman.runtime.defects import report_defect
@@ -85,6 +88,7 @@ class Pump:
             partial(is_beneath, row.directory),
             partial(report_defect, adapter),
             adapter.noise,
+            partial(agent_file.peek, row.directory, settings.data_dir),
         )
         self.journal = Journal(
             store, row.session_id, row.state, lambda: self.normalizer.quiet, redactor, wake
@@ -217,6 +221,8 @@ class Pump:
                     self.mail.delivered(message_id)
                 case StoreFile(path=path, data=data):
                     await self.journal.store_file(Path(path), data)
+                case CopyFile(source=source, path=path):
+                    await self._copy_file(source, Path(path))
                 case _ if self.process is not None and failure is None:
                     await self.journal.write(drafts, delivered=delivered, last=False)
                     await self.journal.settle()
@@ -228,6 +234,12 @@ class Pump:
         await self.journal.write(drafts, delivered=delivered)
         if failure is not None:
             raise failure
+
+    async def _copy_file(self, source: str, path: Path) -> None:
+        closed = self._settings.data_dir
+        data = await asyncio.to_thread(agent_file.read, source, closed, self._redactor)
+        if data is not None:
+            await self.journal.store_file(path, data)
 
     async def flush(self) -> None:
         """Write what has come out, and wait until it is stored."""
@@ -259,6 +271,7 @@ class Pump:
         takes_skills = self._adapter.takes_skills
         skills = await self._agents.skills.folders(self._row) if takes_skills else ()
         spec = spec_of(self._row, self._state, skills, self._mark)
+        spec = msgspec.structs.replace(spec, agent_version=found.version or spec.agent_version)
         launch = self._adapter.launch(spec, found.command)
         self._lifetime = launch.lifetime
         self.process = process = await self._open(launch, found)

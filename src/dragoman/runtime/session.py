@@ -95,6 +95,11 @@ class Session:
         """A turn is running, or about to."""
         return self._pump.in_turn or not self._mail.empty
 
+    @property
+    def is_starting(self) -> bool:
+        """A message waits for its agent's process to come up."""
+        return self._reachable and self.state.status == "idle" and not self._mail.empty
+
     async def recover(self) -> None:
         """Close what the last daemon left open, once. Called before `start`."""
         await self._pump.recover()

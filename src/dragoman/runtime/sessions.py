@@ -57,7 +57,7 @@ from dragoman.schema.http import (
     ProcessList,
 )
 from dragoman.settings import Settings
-from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store
+from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store, Vitals
 from dragoman.store.ids import new_id, now_ms
 
 log = logging.getLogger(__name__)
@@ -222,6 +222,25 @@ class Sessions:
         if row is None:
             raise SessionNotFound(session_id)
         return row
+
+    def starting(self) -> frozenset[str]:
+        """The sessions in which a message waits for its agent's process to come up."""
+        return frozenset(
+            session_id
+            for session_id, task in self._live.items()
+            if task.done()
+            and not task.cancelled()
+            and task.exception() is None
+            and task.result().is_starting
+        )
+
+    async def vitals(self) -> Vitals:
+        """How the store does; of the sessions that are idle there, some start."""
+        vitals, starting = await self.store.vitals(), len(self.starting())
+        counts = vitals.sessions
+        idle = max(counts["idle"] - starting, 0)
+        counted = {**counts, "idle": idle, "starting": counts["idle"] - idle}
+        return msgspec.structs.replace(vitals, sessions=counted)
 
     async def _open(self, session_id: str) -> Session:
         """The live session, started where it is not. Raise where that takes too long."""

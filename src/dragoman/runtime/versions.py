@@ -32,12 +32,6 @@ def version_in(text: str) -> str | None:
     return found[0].rstrip(".-+") if found else None
 
 
-def order(version: str) -> tuple[tuple[int, ...], bool, str]:
-    """A key that sorts versions, a release after what led to it."""
-    numbers, _, rest = version.partition("-")
-    return tuple(map(int, re.findall(r"\d+", numbers))), not rest, rest
-
-
 class Versions:
     """Asks executables, each in a thread, at most once for each state of a file."""
 

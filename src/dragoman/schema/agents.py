@@ -69,6 +69,8 @@ class AgentInfo(Http, frozen=True, kw_only=True):
     credentials_available: bool
     version: str | None = None
     path: str | None = None
+    problem: str | None = None
+    """Why it cannot be used as it is, and what mends it."""
     capabilities: AgentCapabilities
     server_status: ServerStatus | None = None
 

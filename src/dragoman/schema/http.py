@@ -37,7 +37,7 @@ from dragoman.schema.gear import SkillSource as SkillSource
 
 SESSION_ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"
 SessionId = Annotated[str, Meta(pattern=SESSION_ID_PATTERN)]
-SessionStatus = Literal["idle", "running", "waiting", "ended"]
+SessionStatus = Literal["idle", "starting", "running", "waiting", "ended"]
 # A `$` alone would let a newline pass.
 EnvName = Annotated[
     str,

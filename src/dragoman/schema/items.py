@@ -45,6 +45,8 @@ class ToolResult(Part, frozen=True, kw_only=True, tag="tool_result"):
 
     call_id: str
     output: str
+    stderr: str | UnsetType = UNSET
+    """The end of `output` that went to stderr, where the agent tells the two apart."""
 
 
 class FileRef(Part, frozen=True, kw_only=True, tag="file_ref"):
@@ -113,3 +115,6 @@ class Item(Struct, frozen=True, kw_only=True):
     exit_code: int | UnsetType = UNSET
     output_path: str | UnsetType = UNSET
     """The full output, where the agent keeps it elsewhere."""
+    truncated: bool | UnsetType = UNSET
+    """On a tool's result: the agent has cut the output. Where it keeps all of it, the daemon has a
+    copy, which a `file_ref` names."""

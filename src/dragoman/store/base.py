@@ -42,6 +42,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
     agent: str | None = None
     status: SessionStatus | None = None
+    starting: frozenset[str] = frozenset()
+    """Those that are idle in the store, and yet start: only who runs agents knows."""
     text: str | None = None
     before: int | None = None
     limit: int | None = None

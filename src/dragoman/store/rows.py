@@ -243,7 +243,11 @@ def sessions(db: sqlite3.Connection, which: SessionFilter) -> list[SessionRow]:
         values.append(which.agent)
     if which.status is not None:
         where.append("s.status = ?")
-        values.append(which.status)
+        values.append("idle" if which.status == "starting" else which.status)
+    if which.status in ("idle", "starting"):
+        places = ", ".join("?" * len(which.starting))
+        where.append(f"s.session_id {'' if which.status == 'starting' else 'NOT '}IN ({places})")
+        values += which.starting
     if which.text is not None:
         # SQLite's own `lower` knows no letters but those of English.
         db.create_function("fold", 1, str.casefold, deterministic=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from dragoman.agents.claude.asks import (
     DECLINED,
     REFINE,
@@ -83,3 +85,14 @@ def test_case_16_a_path_that_is_no_text_is_only_in_the_input() -> None:
     asked = wanted("Write", file_path=[None], content="x")
     about = permission("k", asked, ask_of(asked, "/w").rule, MAIN).metadata
     assert (about["input"]["file_path"], "paths" in about) == ([None], False)
+
+
+def test_a_kind_of_reason_is_not_told_as_the_agents_words() -> None:
+    """Before, a person read "subcommandResults" as the reason that the agent gives."""
+    asked = msgspec.structs.replace(
+        wanted("Bash", command="touch x; ls"), decision_reason_type="subcommandResults"
+    )
+    ask = ask_of(asked, "/w")
+    assert "agent_reason" not in permission("k", asked, ask.rule, MAIN).metadata
+    said = msgspec.structs.replace(asked, decision_reason="It writes.")
+    assert permission("k", said, ask.rule, MAIN).metadata["agent_reason"] == "It writes."

@@ -86,3 +86,29 @@ def test_root_may_bypass_and_may_say_otherwise() -> None:
     assert started(permission_mode="bypass").env["IS_SANDBOX"] == "1"
     assert started(permission_mode="bypass", env={"IS_SANDBOX": "0"}).env["IS_SANDBOX"] == "0"
     assert "IS_SANDBOX" not in started().env
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "told"),
+    [
+        ((), None),
+        (({},), None),
+        (({"timeoutMs": 2000},), "2000"),
+        (({"timeout": 3000}, {"timeoutMs": 2000}), "3000"),
+        (({"timeoutMs": 2000}, {}), "30000"),
+        (({"timeoutMs": 2000}, {"enabled": False}), "2000"),
+    ],
+)
+def test_the_longest_time_that_a_server_may_take_is_told(
+    timeouts: tuple[dict[str, Any], ...], told: str | None
+) -> None:
+    """Before, what a server was given had no effect, and Claude Code waited for 30 seconds."""
+    each = {"type": "local", "command": "x"}
+    start = started(mcp={str(at): {**each, **more} for at, more in enumerate(timeouts)})
+    assert start.env.get("MCP_TIMEOUT") == told
+
+
+def test_a_time_that_the_session_sets_itself_stays() -> None:
+    server = {"type": "local", "command": "x", "timeoutMs": 2000}
+    start = started(mcp={"a": server}, env={"MCP_TIMEOUT": "9"})
+    assert start.env["MCP_TIMEOUT"] == "9"

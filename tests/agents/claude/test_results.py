@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.adapter import CompleteItem
+from dragoman.adapter import AgentFile, CompleteItem
 from dragoman.agents.claude.messages import Call
 from dragoman.agents.claude.model import ToolResultBlock
 from dragoman.agents.claude.results import Given, result_steps
@@ -103,3 +103,42 @@ def test_case_16_an_exit_code_of_a_thousand_digits_is_only_text() -> None:
     given = completed("Bash", text, error=True)
     assert given.content == (ToolResult(call_id="call", output=text),)
     assert "exit_code" not in given.fields
+
+
+CONVERSATION = "/home/me/.claude/projects/-w/766fb159-3947-434b-b72a-2ad5aeb28148"
+
+
+def kept(item: CompleteItem) -> list[str]:
+    """The files that are to be copied."""
+    return [part.path for part in item.content or () if isinstance(part, AgentFile)]
+
+
+def test_output_that_is_cut_says_so_and_all_of_it_is_kept() -> None:
+    """Before, 30,000 characters looked like the whole output."""
+    path = f"{CONVERSATION}/tool-results/b1.txt"
+    item = completed("Bash", "…", {"stdout": "1", "persistedOutputPath": path}, command="seq 9")
+    assert (item.fields["truncated"], item.fields["output_path"]) == (True, path)
+    assert kept(item) == [path]
+    assert "truncated" not in completed("Bash", "1", {"stdout": "1"}, command="seq 1").fields
+
+
+def test_a_failed_commands_output_that_is_cut_says_so() -> None:
+    text = "Exit code 3\n1\n\n... [20012 characters truncated] ...\n\n9"
+    assert completed("Bash", text, f"Error: {text}", error=True).fields["truncated"] is True
+    assert "truncated" not in completed("Grep", text, error=True).fields
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/shadow", f"{CONVERSATION}/../../../token", f"{CONVERSATION}/tool-results/../x", "x", 1],
+)
+def test_only_a_file_of_the_conversations_own_is_kept(path: object) -> None:
+    assert kept(completed("Bash", "…", {"stdout": "1", "persistedOutputPath": path})) == []
+
+
+def test_stderr_is_kept_apart_where_it_is_told_apart() -> None:
+    """Before, what a command wrote to stderr could not be told from the rest of its output."""
+    (part,) = completed("Bash", "…", {"stdout": "out", "stderr": "err"}).content or ()
+    assert part == ToolResult(call_id="call", output="out\nerr", stderr="err")
+    (part,) = completed("Bash", "…", {"stdout": "out\nerr", "stderr": ""}).content or ()
+    assert part == ToolResult(call_id="call", output="out\nerr")

@@ -75,4 +75,7 @@ def test_there_is_a_package_for_each_platform() -> None:
     assert package is not None
     assert package.names.keys() == package.integrity.keys() == package.suffixes.keys()
     assert package.release("1.2.3", "linux-x64-musl") == "1.2.3-linux-x64"
-    assert package.program("darwin-arm64") == "vendor/aarch64-apple-darwin/bin/codex"
+    assert package.programs("1.2.3", "darwin-arm64") == (
+        "vendor/aarch64-apple-darwin/bin/codex",
+        "vendor/aarch64-apple-darwin/codex/codex",
+    )

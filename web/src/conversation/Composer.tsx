@@ -1,6 +1,7 @@
 import type { SessionInfo } from "dragoman-client";
 import { sessions } from "../app/api";
 import { useRefusal } from "../app/rights";
+import { useAgents } from "../sessions/agents";
 import type { View } from "../state/fold";
 import { useStore } from "../state/store";
 import type { Transcript, Window } from "../state/transcript";
@@ -18,6 +19,7 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
   const { state } = window.view;
   const refusal = useRefusal("write", "You may read here. Your token sends no messages.");
   const hasEnded = session.ended || state.ended;
+  const isStarting = session.status === "starting" && state.turnId === null;
   return (
     <section className="composer" aria-label="Your message">
       {window.loading !== "first" && <Dock sessionId={session.sessionId} view={window.view} />}
@@ -29,7 +31,9 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
             sessionId={session.sessionId}
             queue={state.queue}
             pendingCount={session.pendingCount}
+            until={isStarting ? "its agent to start" : "the turn to end"}
           />
+          {isStarting && <Starting agent={session.agent} />}
           {refusal === null ? (
             <ComposerForm
               key={session.sessionId}
@@ -44,6 +48,16 @@ export function Composer(props: { session: SessionInfo; transcript: Transcript }
         </>
       )}
     </section>
+  );
+}
+
+/** An agent that takes its time to come up; the message waits for it. */
+function Starting({ agent }: { agent: string }) {
+  const name = useAgents().list?.find(({ id }) => id === agent)?.name ?? agent;
+  return (
+    <p className="small dim" role="status">
+      starting {name}…
+    </p>
   );
 }
 

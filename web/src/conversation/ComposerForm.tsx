@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from "react";
-import { client } from "../app/api";
+import { client, sessions } from "../app/api";
 import { type Shortcut, useShortcuts } from "../app/keys";
 import { type Store, useStore } from "../state/store";
 import { complain } from "../ui/notices";
@@ -40,7 +40,11 @@ export const ComposerForm = memo(function ComposerForm(props: {
   const canSteer = useCapabilities(props.agent)?.steer === true && isRunning;
   const send = async (delivery: Delivery) => {
     if (obstacle(draft.value.get()) !== null) return;
-    if (await draft.send(delivery)) props.wantsEnd.update((before) => before + 1);
+    if (await draft.send(delivery)) {
+      props.wantsEnd.update((before) => before + 1);
+      // An agent that takes its time to come up tells nothing meanwhile.
+      sessions.touch(sessionId);
+    }
     // A click on Send took the focus away.
     if (!isTouch()) field.current?.focus();
   };

@@ -136,6 +136,7 @@ function Body({ entry, state }: { entry: ToolEntry; state: ToolState }) {
       {command === null && output && (
         <Result id={`${key}:result`} output={output} bad={state === "failed"} />
       )}
+      {result?.truncated && <p className="small dim">The agent has cut this output.</p>}
       {result?.output_path && (
         <p className="small dim">
           The full output is in <Plain text={result.output_path} />

@@ -15,14 +15,16 @@ export const Queue = memo(function Queue(props: {
   queue: readonly QueuedMessage[];
   /** How much waits in the session: messages, and requests for people. */
   pendingCount: number;
+  /** What the messages wait for. */
+  until: string;
 }) {
   const messages = useQueue(props.sessionId, props.queue, props.pendingCount);
   if (messages.length === 0) return null;
   return (
     <section className="queue" aria-label="Queue">
       <h2 className="queue-title">
-        {messages.length === 1 ? "1 message waits" : `${messages.length} messages wait`} for the
-        turn to end
+        {messages.length === 1 ? "1 message waits" : `${messages.length} messages wait`} for{" "}
+        {props.until}
       </h2>
       <ol>
         {messages.map(({ messageId, message }) => (

@@ -9,6 +9,7 @@ import { Icon } from "./Icon";
 
 const PAUSE_MS = 200;
 const STATES: readonly (readonly [SessionStatus, string])[] = [
+  ["starting", "Starting"],
   ["running", "Running"],
   ["waiting", "Waiting for you"],
   ["idle", "Idle"],

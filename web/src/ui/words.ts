@@ -63,6 +63,7 @@ export type Mood = "run" | "wait" | "good" | "bad" | "";
 export function stateOf(session: SessionInfo): { word: string; mood: Mood } {
   if (session.status === "waiting") return { word: "waiting for you", mood: "wait" };
   if (session.status === "running") return { word: "running", mood: "run" };
+  if (session.status === "starting") return { word: "starting", mood: "run" };
   if (session.status === "ended") return { word: "ended", mood: "" };
   if (session.lastOutcome === "interrupted") return { word: "interrupted", mood: "wait" };
   if (session.lastOutcome === "failed") return { word: "failed", mood: "bad" };

@@ -33,6 +33,7 @@ ADAPTER = Adapter(
     ),
     command=("claude",),
     package=PACKAGE,
+    least_version="2.1.113",
     folders=("~/.local/bin", "~/.claude/local"),
     noise=NOISE,
     modes=(

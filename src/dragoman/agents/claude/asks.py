@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from dragoman.adapter import AskPermission, AskQuestion
+from dragoman.adapter import AskPermission, AskQuestion, FileChange
 from dragoman.agents.claude import native
 from dragoman.agents.claude.rules import Rule, is_plain_edit, rule_of
 from dragoman.agents.claude.tasks import Owner
@@ -84,6 +84,7 @@ def _option(option: Any) -> QuestionOption:
 def permission(key: str, wanted: native.Wanted, rule: Rule, owner: Owner) -> AskPermission:
     """The permission that a tool needs."""
     asked = wanted.input if isinstance(wanted.input, dict) else {}
+    change = _change(wanted.tool_name, asked)
     paths = [asked.get("file_path"), asked.get("notebook_path"), wanted.blocked_path]
     about = {
         "input": wanted.input,
@@ -91,9 +92,9 @@ def permission(key: str, wanted: native.Wanted, rule: Rule, owner: Owner) -> Ask
         "permission": wanted.display_name,
         "command": asked.get("command"),
         "paths": list(dict.fromkeys(path for path in paths if isinstance(path, str))) or None,
-        "diff": _preview(wanted.tool_name, asked),
+        "diff": None if change is None else _preview(change),
         "description": wanted.description,
-        "agent_reason": wanted.decision_reason or wanted.decision_reason_type,
+        "agent_reason": wanted.decision_reason,
         "subagent_id": owner.subagent,
     }
     return AskPermission(
@@ -104,21 +105,30 @@ def permission(key: str, wanted: native.Wanted, rule: Rule, owner: Owner) -> Ask
         rule=str(rule),
         # What Claude Code has a reason of its own to ask for, no mode of ours answers.
         edits_files=is_plain_edit(wanted),
+        change=change,
         loose=owner.loose,
     )
 
 
-def _preview(tool: str, asked: dict[str, Any]) -> str | None:
-    """A change that is asked for: what will be replaced is known, where it stands is not."""
-    path = asked.get("file_path")
+def _change(tool: str, asked: dict[str, Any]) -> FileChange | None:
+    """The change of a file that is asked for."""
+    path, content = asked.get("file_path"), asked.get("content")
     if not isinstance(path, str):
         return None
-    if tool == "Write" and isinstance(asked.get("content"), str):
-        return diff(path, None, asked["content"])
+    if tool == "Write" and isinstance(content, str):
+        return FileChange(path=path, content=content)
     old, new = asked.get("old_string"), asked.get("new_string")
     if isinstance(old, str) and isinstance(new, str):
-        return diff(path, _ended(old), _ended(new))
+        everywhere = asked.get("replace_all") is True
+        return FileChange(path=path, old=old, new=new, everywhere=everywhere)
     return None
+
+
+def _preview(change: FileChange) -> str:
+    """The change where the file is not known: what will be replaced, but not where it stands."""
+    if change.content is not None:
+        return diff(change.path, None, change.content)
+    return diff(change.path, _ended(change.old), _ended(change.new))
 
 
 def _ended(text: str) -> str:

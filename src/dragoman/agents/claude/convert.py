@@ -255,7 +255,7 @@ class ClaudeConverter:
             self._sent.take(line.command_uuid)
             self._in_turn = True
             # It names the message: shown here, in one write with its turn, it cannot be lost.
-            yield Echo(message_id=message_id, native_id=line.command_uuid)
+            yield Echo(message_id=message_id, native_id=line.command_uuid, source="daemon")
         elif line.state == "completed":
             known_before = not self._sent.done(line.command_uuid)
             if known_before and not self._in_turn:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Launch, Spec
+from dragoman.adapter import Launch, Spec, is_since
 from dragoman.schema.commands import Attachment, PermissionMode, Prompt
 
 FLAGS = (
@@ -16,11 +17,16 @@ FLAGS = (
     "--output-format", "stream-json",
     "--verbose",
     "--include-partial-messages",
-    "--include-hook-events",
     "--replay-user-messages",
-    "--forward-subagent-text",
     "--permission-prompt-tool", "stdio",
 )  # fmt: skip
+LATER_FLAGS = {
+    "--include-hook-events": "2.1.88",
+    "--forward-subagent-text": "2.1.211",
+}
+"""Flags that older versions refuse, and go without: the first version that has each."""
+MCP_TIMEOUT_MS = 30_000
+"""How long Claude Code waits for an MCP server to come up, unless it is told otherwise."""
 
 _MODES: dict[PermissionMode, str] = {
     "default": "default",
@@ -48,6 +54,7 @@ def our_mode(native: str) -> str:
 def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
     """Start a process for this session, or resume where one stopped."""
     argv = [*command, *FLAGS]
+    argv += [flag for flag, first in LATER_FLAGS.items() if is_since(spec.agent_version, first)]
     # An empty CLAUDECODE: a daemon started from within Claude Code is no nested session.
     env = {"DISABLE_AUTOUPDATER": "1", "CLAUDECODE": "", **spec.env}
     mode = native_mode(spec.agent_mode, spec.permission_mode) or "default"
@@ -64,14 +71,23 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
         argv += ["--session-id", spec.fresh_id]
     argv += ["--model", spec.model] if spec.model else []
     argv += ["--effort", spec.variant] if spec.variant else []
-    servers = {name: _server(name, config, env) for name, config in spec.mcp.items() if
-               config.get("enabled") is not False}  # fmt: skip
+    used = {name: each for name, each in spec.mcp.items() if each.get("enabled") is not False}
+    servers = {name: _server(name, config, env) for name, config in used.items()}
     if servers:
+        env = {**_patience(used.values()), **env}
         config = msgspec.json.encode({"mcpServers": servers}).decode()
         argv += ["--mcp-config", config]
     for folder in spec.skills:
         argv += ["--plugin-dir", folder]
     return Launch(argv=tuple(argv), env=env, cwd=spec.directory)
+
+
+def _patience(servers: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """How long servers may take to come up: there is one time for all, so the longest."""
+    named = [server.get("timeoutMs") or server.get("timeout") for server in servers]
+    if not any(named):
+        return {}
+    return {"MCP_TIMEOUT": str(max(timeout or MCP_TIMEOUT_MS for timeout in named))}
 
 
 def _server(name: str, config: dict[str, Any], env: dict[str, str]) -> dict[str, Any]:

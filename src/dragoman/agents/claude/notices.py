@@ -115,12 +115,18 @@ class Notices:
             yield from whole(self._item("status", *parts))
 
     def mcp(self, servers: Iterable[McpServer]) -> Iterator[Step]:
-        """An MCP server that does not come up, told once."""
+        """An MCP server that has not come up, told once; and that it has, where it was told.
+
+        One that is pending when its turn begins has not come up in time, and its tools are missing;
+        Claude Code says no more of it before the next turn.
+        """
         for server in servers:
-            known = self._mcp.get(server.name)
+            known = self._mcp.get(server.name, "connected")
             self._mcp[server.name] = server.status
-            if server.status not in ("connected", "pending", known):
-                yield from self.status(f"mcp.{server.status}", server.name, status="failed")
+            if server.status != known:
+                failed = server.status not in ("connected", "pending")
+                status: ItemStatus = "failed" if failed else "completed"
+                yield from self.status(f"mcp.{server.status}", server.name, status=status)
 
     def _item(self, kind: ItemKind, *parts: ContentPart) -> StartItem:
         self._count += 1

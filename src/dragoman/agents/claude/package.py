@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.adapter import Package
+from dragoman.adapter import OlderPackage, Package
 
 # As npm reports them for this version; proven on linux-x64.
 _INTEGRITY = {
@@ -25,5 +25,7 @@ PACKAGE = Package(
     names={platform: f"@anthropic-ai/claude-code-{platform}" for platform in _INTEGRITY},
     integrity=_INTEGRITY,
     executable="claude",
+    # A script, which needs Node.js.
+    older=OlderPackage(before="2.1.113", name="@anthropic-ai/claude-code", executable="cli.js"),
 )
 """The npm package."""

@@ -7,9 +7,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from dragoman.adapter import Blob, CompleteItem, Content, Delta, ItemFields, StartItem, Step
+from dragoman.adapter import (
+    AgentFile,
+    Blob,
+    CompleteItem,
+    Content,
+    Delta,
+    ItemFields,
+    StartItem,
+    Step,
+)
 from dragoman.agents.claude import model
 from dragoman.agents.claude.diffs import Edit, edited
 from dragoman.agents.claude.messages import Call
@@ -21,6 +30,9 @@ WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _ERROR = "Error: "
 _SILENT = "(Bash completed with no output)"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})(?:\n|$)")
+_CUT = re.compile(r"\.\.\. \[\d{1,12} characters truncated\] \.\.\.")
+_OUTPUT_FILE = re.compile(r"/.*/[0-9a-f-]{36}/tool-results/[\w.-]+", re.ASCII)
+"""Where Claude Code keeps what it cuts: a folder of its conversation, and nowhere else."""
 _TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.S)
 
 
@@ -59,7 +71,12 @@ def result_steps(given: Given) -> Iterator[Step]:
     rest = tuple(part for part in parts if not isinstance(part, Text))
     yield CompleteItem(
         key=key,
-        content=(ToolResult(call_id=call_id, output=output), *rest, *_files(given)),
+        content=(
+            ToolResult(call_id=call_id, output=output, stderr=_stderr(given)),
+            *rest,
+            *_files(given),
+            *_kept(given),
+        ),
         status="failed" if given.block.is_error else "completed",
         fields=_fields(given, text_of(parts)),
     )
@@ -101,6 +118,15 @@ def _output(parts: Content, given: Given) -> str:
     return "" if text == _SILENT and given.call is not None and given.call.name == "Bash" else text
 
 
+def _stderr(given: Given) -> str | UnsetType:
+    """What of the output went to stderr; most versions merge the two."""
+    about = given.structured if isinstance(given.structured, dict) else {}
+    stderr = about.get("stderr")
+    if not isinstance(about.get("stdout"), str) or about.get("backgroundTaskId"):
+        return UNSET
+    return stderr if stderr and isinstance(stderr, str) else UNSET
+
+
 def _failure(text: str, given: Given) -> str:
     """What went wrong, without the words around it that are for the model only."""
     told = given.structured
@@ -117,10 +143,13 @@ def _fields(given: Given, text: str) -> ItemFields:
     about = given.structured if isinstance(given.structured, dict) else {}
     if isinstance(about.get("persistedOutputPath"), str):
         fields["output_path"] = about["persistedOutputPath"]
+        fields["truncated"] = True
+    elif given.block.is_error and _is_command(given) and _CUT.search(text):
+        fields["truncated"] = True
     if given.refused is not None:
         cut = given.refused == "interrupted"
         fields["reason"] = "interrupted" if cut else "declined"
-    elif given.call is not None and given.call.name == "Bash":
+    elif _is_command(given):
         code = _exit_code(given, text, about)
         if code is not None:
             fields["exit_code"] = code
@@ -129,6 +158,19 @@ def _fields(given: Given, text: str) -> ItemFields:
         if given.call.name == "Bash" and isinstance(command, str):
             fields["command"], fields["cwd"] = command, given.directory
     return fields
+
+
+def _is_command(given: Given) -> bool:
+    return given.call is not None and given.call.name == "Bash"
+
+
+def _kept(given: Given) -> tuple[AgentFile, ...]:
+    """All of an output of which Claude Code tells only the beginning."""
+    about = given.structured if isinstance(given.structured, dict) else {}
+    path = about.get("persistedOutputPath")
+    if not isinstance(path, str) or ".." in path or not _OUTPUT_FILE.fullmatch(path):
+        return ()
+    return (AgentFile(path=path),)
 
 
 def _exit_code(given: Given, text: str, about: dict[str, Any]) -> int | None:

@@ -29,6 +29,7 @@ ADAPTER = Adapter(
     ),
     command=("codex",),
     package=PACKAGE,
+    least_version="0.101.0",
     folders=("~/.local/bin",),
     noise=NOISE,
     modes=(

@@ -25,7 +25,7 @@ class Outbox:
         self.steerable = True
         """The turn that runs takes more; a review does not."""
         self._repeats_ids = True
-        """Codex names our messages when it repeats them; versions up to 0.101 do not."""
+        """Codex names our messages when it repeats them; versions before 0.136 do not."""
         self._early: list[Prompt] = []
         self._sent: dict[str, _Sent] = {}
         self._shown: set[str] = set()

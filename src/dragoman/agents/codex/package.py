@@ -34,5 +34,8 @@ PACKAGE = Package(
     executable={
         platform: f"vendor/{_TARGETS[build]}/bin/codex" for platform, build in _BUILDS.items()
     },
+    former={
+        platform: f"vendor/{_TARGETS[build]}/codex/codex" for platform, build in _BUILDS.items()
+    },
 )
 """The npm package: one name, and a version for each platform."""

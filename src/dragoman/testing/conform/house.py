@@ -23,8 +23,11 @@ DRAGOMAN = (sys.executable, "-P", "-m", "dragoman.cli.main")
 class House:
     """A daemon on a temporary folder. Every process of the agent leaves a recording."""
 
-    def __init__(self, agent: str, command: Sequence[str], folder: Path) -> None:
+    def __init__(
+        self, agent: str, command: Sequence[str], folder: Path, version: str | None = None
+    ) -> None:
         self.agent = agent
+        self.version = version
         self.tapes = folder / "tapes"
         self._data = folder / "data"
         self._log = folder / "daemon.log"

@@ -47,7 +47,7 @@ def conform(
         # The daemon goes first: without it, probes that still run end at once.
         pool = ThreadPoolExecutor(AT_ONCE)
         stack.callback(pool.shutdown, cancel_futures=True)
-        house = stack.enter_context(House(adapter.id, command, folder))
+        house = stack.enter_context(House(adapter.id, command, folder, version))
         running = [pool.submit(bench.try_out, house, probe) for probe in probes]
         try:
             for future in as_completed(running):
@@ -131,6 +131,8 @@ def _find(stage: Stage, probe: Probe) -> Finding:
         raise  # a defect of ours, and nothing about the agent
     except DragomanError as error:
         observed, expected, seen = False, "an agent that works", str(error)
+    except Exception as error:  # noqa: BLE001 - a probe that breaks is a row, never the end
+        observed, expected, seen = False, "a probe that ends", f"it broke: {error!r}"
     seconds = round(time.monotonic() - began, 2)
     return Finding(
         probe=probe.name, observed=observed, expected=expected, seen=seen, seconds=seconds

@@ -19,7 +19,7 @@ from dragoman.schema.http import CreateSession, Delivery, PatchSession
 from dragoman.testing.conform.ear import Ear
 from dragoman.testing.conform.facts import ends_turn
 from dragoman.testing.conform.house import House
-from dragoman.testing.conform.probe import Untried
+from dragoman.testing.conform.probe import Missed, Untried
 from dragoman.testing.model import ScriptedModel, StepLike
 from dragoman.testing.transcript import Run, load
 
@@ -147,7 +147,11 @@ class Stage:
         environ = self.drill.environ
         env = dict(environ(self.model.url, str(self.home))) if environ and self.model else {}
         wish = CreateSession(
-            agent=self.adapter.id, directory=str(self.workspace), env=env or None, **create
+            agent=self.adapter.id,
+            agent_version=self._house.version,
+            directory=str(self.workspace),
+            env=env or None,
+            **create,
         )
         self.talks.append(Talk(self._client, wish))
         return self.talks[-1]
@@ -229,15 +233,20 @@ class Stage:
 
     def asked(self) -> str:
         """The last request to the model, as JSON; empty without a model."""
-        if self.model is None:
-            return ""
-        return msgspec.json.encode(self.model.mains[-1].body).decode()
+        return (
+            "" if self.model is None else msgspec.json.encode(self._last_body(self.model)).decode()
+        )
 
     def told(self) -> str:
         """The last message of that request, as JSON."""
-        body = {} if self.model is None else self.model.mains[-1].body
+        body = {} if self.model is None else self._last_body(self.model)
         messages = body.get("messages") or body.get("input") or [""]
         return msgspec.json.encode(messages[-1]).decode()
+
+    def _last_body(self, model: ScriptedModel) -> Any:
+        if not model.mains:
+            raise Missed("a request to the model", "none")
+        return model.mains[-1].body
 
 
 def furnish(home: Path, drill: Drill, url: str) -> None:

@@ -193,3 +193,30 @@ def test_a_file_is_asked_for_with_a_preview(claude: Bench) -> None:
     assert (refused["status"], refused["reason"]) == ("failed", "declined")
     assert not parts(refused, "file_ref")
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"old_string": "line 50", "new_string": "fifty"},
+        {"content": "".join(f"line {n}\n" if n != 50 else "fifty\n" for n in range(1, 100))},
+    ],
+    ids=["Edit", "Write"],
+)
+def test_a_preview_has_the_real_lines(claude: Bench, how: dict[str, object]) -> None:
+    """Before, an edit stood at line 1 without context, and a Write looked like a new file."""
+    live = claude.session()
+    path = live.workspace / "a.txt"
+    path.write_text("".join(f"line {n}\n" for n in range(1, 100)))
+    kind = "Write" if "content" in how else "Edit"
+    read = calls(tool("Read", file_path=str(path)))
+    live.model.add(read, calls(tool(kind, file_path=str(path), **how)), "As you wish.")
+    live.send("Change it")
+    asked = live.until("permission.requested")
+    shown = asked["data"]["metadata"]["diff"]
+    assert "@@ -47,7 +47,7 @@\n line 47\n" in shown
+    assert "-line 50\n+fifty\n line 51\n" in shown
+    live.reply(asked, "once")
+    live.until("turn.ended")
+    resolved = of_type(live.conforms(), "permission.resolved")[-1]
+    assert resolved["metadata"]["diff"] == shown

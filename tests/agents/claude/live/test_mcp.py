@@ -173,3 +173,19 @@ def test_a_server_at_an_address_is_called_with_its_headers(claude: Bench) -> Non
         assert output(given) == "echo: hi"
         assert shown == {"/mcp?key=s3cr3t Bearer s3cr3t-three s3cr3t two"}
         live.terminate()
+
+
+def test_a_server_that_never_answers_is_told_after_its_time(claude: Bench) -> None:
+    """Before, its time was not heeded, and where it was pending nothing told of it."""
+    deaf = {"type": "local", "command": [sys.executable, "-c", "import sys; sys.stdin.read()"]}
+    server = {**deaf, "timeoutMs": 1500}
+    live = claude.session("Without it.", "Still without.", mcp={"deaf": server})
+    live.send("Hello")
+    assert live.info["status"] == "starting"
+    ended = live.until("turn.ended")
+    first = [label for label, detail in statuses(live.events()) if detail == "deaf"]
+    assert first in (["mcp.pending"], ["mcp.failed"])
+    live.turn("And now?")
+    told = [label for label, detail in statuses(live.since(ended)) if detail == "deaf"]
+    assert [*first, *told][-1] == "mcp.failed"
+    live.conforms()

@@ -59,6 +59,11 @@ def test_long_output_is_kept_elsewhere(claude: Bench) -> None:
     assert kept.split() == [str(n) for n in range(1, 20001)]
     assert kept.startswith(output(given)[:1000])
     assert len(output(given)) < len(kept)
+    assert given["truncated"] is True
+    (file,) = (part for part in given["content"] if part["type"] == "file_ref")
+    name = Path(file["path"]).name
+    fetched = live.daemon.request("GET", f"{live.path}/files/{name}")
+    assert (fetched.status, fetched.body.decode()) == (200, kept)
     live.conforms()
 
 

@@ -108,7 +108,7 @@ class ClaudeConverter:
             message={"role": "user", "content": attached(prompt)},
             parent_tool_use_id=None,
             session_id="",
-            uuid=self._sent.add(prompt.message_id),
+            uuid=self._sent.add(prompt.message_id, prompt.text),
         )
 
     def _request(self, **request: Any) -> Send:
@@ -214,7 +214,7 @@ class ClaudeConverter:
         if results:
             return
         text = text_of(content_of(content))
-        message_id = self._sent.message(line.uuid) if line.is_replay else None
+        message_id = self._sent.repeated(line.uuid, text) if line.is_replay else None
         if message_id is not None:
             yield Echo(message_id=message_id, native_id=line.uuid, text=text)
         else:
@@ -308,11 +308,15 @@ class ClaudeConverter:
                 self._tasks.forget(task.task_id)
 
     def _result(self, result: native.Result) -> Iterator[Step]:
-        if result.errors and not self._up:
-            yield from self._refused(failure_of(result))
-            return
+        if not self._up:
+            if result.errors and (self._kept or self._native is not None):
+                yield from self._refused(failure_of(result))
+                return
+            # It was interrupted, or failed, before Claude Code had said anything about it.
+            if (message_id := self._sent.first()) is not None:
+                yield Delivered(message_id=message_id)
         self._in_turn = False
-        self._kept = True
+        self._kept = self._kept or self._up
         cut = self._answers.cut() if outcome_of(result) == "interrupted" else ()
         end = end_of(result, self._meter.usage(result, cut))
         self._answers.clear()

@@ -11,20 +11,40 @@ class Sent:
 
     def __init__(self) -> None:
         self._messages: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+        """The words of what Claude Code has not repeated."""
         self._taken: set[str] = set()
         self._told = False
         """Claude Code tells what becomes of messages; versions before 2.1.300 do not."""
 
-    def add(self, message_id: str) -> str:
+    def add(self, message_id: str, text: str) -> str:
         """A message is sent; the id to send it under. Sent twice, it is answered once."""
         hex = hashlib.sha256(message_id.encode()).hexdigest()
         key = f"{hex[:8]}-{hex[8:12]}-4{hex[13:16]}-8{hex[17:20]}-{hex[20:32]}"
         self._messages[key] = message_id
+        self._texts[key] = text
         return key
 
     def message(self, key: str | None) -> str | None:
         """The message that is known under an id; None: it is not ours."""
         return self._messages.get(key or "")
+
+    def repeated(self, key: str | None, text: str) -> str | None:
+        """The message that is repeated, under its id or, with the same words, another one."""
+        if key not in self._messages:
+            same = (each for each, words in self._texts.items() if words == text)
+            key = next(same, None)
+        self._texts.pop(key or "", None)
+        return self.message(key)
+
+    def first(self) -> str | None:
+        """The first message that was not taken up; it is, now."""
+        key = next((each for each in self._messages if each not in self._taken), None)
+        if key is None:
+            return None
+        message_id = self._messages[key]
+        self.done(key)
+        return message_id
 
     def all(self) -> tuple[str, ...]:
         """All messages that are not done."""
@@ -52,6 +72,7 @@ class Sent:
     def done(self, key: str) -> bool:
         """Forget a message; whether it had been taken up."""
         self._messages.pop(key, None)
+        self._texts.pop(key, None)
         taken = key in self._taken
         self._taken.discard(key)
         return taken
@@ -65,4 +86,5 @@ class Sent:
     def clear(self) -> None:
         """The process is gone."""
         self._messages.clear()
+        self._texts.clear()
         self._taken.clear()

@@ -164,17 +164,18 @@ describe("questions", () => {
 
 describe("the inbox", () => {
   const session = (sessionId: string) => ({ sessionId }) as Waiting["session"];
-  const waiting = (...ids: readonly [string, string][]): ReadonlyMap<string, Waiting> =>
+  const waiting = (...ids: readonly [string, ...string[]][]): ReadonlyMap<string, Waiting> =>
     new Map(
-      ids.map(([id, request]) => [
+      ids.map(([id, ...requests]) => [
         id,
         {
           session: session(id),
           pending: {
             messages: [],
-            permissions: [{ permission_id: request, action: "bash" }],
+            permissions: requests.map((permission_id) => ({ permission_id, action: "bash" })),
             questions: [],
           },
+          since: requests[0] ?? "",
         },
       ]),
     );
@@ -184,10 +185,19 @@ describe("the inbox", () => {
     const after = linesAfter(before, waiting(["b", "2"], ["a", "3"]));
     expect(after.map(({ id, isOver }) => [id, isOver])).toEqual([
       ["1", true],
-      ["2", false],
       ["3", false],
+      ["2", false],
     ]);
     expect(bySession(after).map((group) => group.map(({ id }) => id))).toEqual([["1", "3"], ["2"]]);
+  });
+
+  it("leaves a session where it stands when the oldest of its requests is gone", () => {
+    // Sessions stood in the order of their oldest request, so to answer one moved its session down.
+    const before = linesAfter([], waiting(["a", "1", "3"], ["b", "2"]));
+    const answered = linesAfter(before, waiting(["a", "3"], ["b", "2"]));
+    const gone = answered.filter(({ isOver }) => !isOver);
+    const after = linesAfter(gone, waiting(["a", "3"], ["b", "2"]));
+    expect(bySession(after).map((group) => group.map(({ id }) => id))).toEqual([["3"], ["2"]]);
   });
 
   it("learns from the events how a request ended", () => {

@@ -61,7 +61,7 @@ for (const scheme of ["light", "dark"] as const) {
         await expect(page.locator(".banner")).toHaveCount(0);
         await page.screenshot({ path: join(IMAGES, `${name}-${scheme}-${device}.png`) });
       };
-      await picture("conversation", "#/sessions/greeting", "Wants to use");
+      await picture("conversation", "#/sessions/greeting", "Wants to change a file");
       await picture("tools", "#/sessions/explore", "Run the tests");
       await picture("events", "#/sessions/explore/events/20", "#20");
       await picture("new-session", "#/new", "Permission");

@@ -36,15 +36,12 @@ export function AskCard(props: {
 }
 
 /** What a request is about, above all else. */
-export function AskHead(props: { kind: string; name?: string; children?: ReactNode }) {
+export function AskHead(props: { kind: string; children?: ReactNode }) {
   return (
     <div className="ask-head">
-      <span className="ask-kind">{props.kind}</span>
-      {props.name && (
-        <strong className="ask-name">
-          <Plain text={props.name} />
-        </strong>
-      )}
+      <span className="ask-kind">
+        <Plain text={props.kind} />
+      </span>
       {props.children}
     </div>
   );

@@ -52,10 +52,21 @@ describe("a filter", () => {
 
   test("takes the types that are chosen, and both must fit", () => {
     const types = new Set(["item.completed"]);
-    expect(fits(event, { types, text: "" })).toBe(true);
-    expect(fits(event, { types: new Set(["error"]), text: "hello" })).toBe(false);
+    expect(fits(event, { ...NO_FILTER, types })).toBe(true);
+    expect(fits(event, { ...NO_FILTER, types: new Set(["error"]), text: "hello" })).toBe(false);
     expect(isFiltering(NO_FILTER)).toBe(false);
-    expect(isFiltering({ types, text: "" })).toBe(true);
+    expect(isFiltering({ ...NO_FILTER, types })).toBe(true);
+  });
+
+  test("takes all but deltas, also types that are not known yet", () => {
+    // To see a log without its deltas one had to choose every other type, a click for each.
+    const filter = { ...NO_FILTER, withoutDeltas: true };
+    const later = { ...event, type: "moon.risen" } as unknown as Event;
+    const delta = { ...event, type: "item.delta", data: { item_id: "i", delta: "x" } };
+    expect(fits(event, filter)).toBe(true);
+    expect(fits(later, filter)).toBe(true);
+    expect(fits(delta as unknown as Event, filter)).toBe(false);
+    expect(isFiltering(filter)).toBe(true);
   });
 });
 

@@ -45,27 +45,64 @@ test("a permission is given once, always, or refused with a message", async ({
   await expect(edit.getByText("the turn was interrupted")).toBeVisible();
 });
 
-test("a key answers only what nobody types over", async ({ inside: page, daemon }) => {
+/**
+ * y, a and n were offered while one typed a message, where they are letters, and the hint said that
+ * Esc interrupts, although the first one goes to the request.
+ */
+test("a key is offered where it acts, and answers only what nobody types over", async ({
+  inside: page,
+  daemon,
+}) => {
   const id = await openSession(page, daemon);
   const card = page.getByRole("group", { name: "Permission: bash" }).last();
   const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill("half a sent");
+  const composer = page.getByRole("region", { name: "Your message" });
+  const key = card.getByText("n", { exact: true });
   await daemon.client.postMessage(id, "permission");
-  await expect(card.getByText("n", { exact: true })).toBeVisible();
-  await expect(message).toBeFocused();
-  await page.keyboard.type("ny");
-  await expect(message).toHaveValue("half a sentny");
-  await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
-  await page.getByRole("button", { name: "Actions for this session" }).click();
-  await page.keyboard.press("n");
-  await page.keyboard.press("Escape");
-  await expect(page.getByRole("menu")).toHaveCount(0);
-  await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
-  await message.focus();
-  await page.keyboard.press("Escape");
-  await expect(card).toBeFocused();
-  await page.keyboard.press("n");
-  await expect(card.getByText("Rejected")).toBeVisible();
+  await expect(key).toBeVisible();
+  await expect(composer).toContainText("Esc interrupts");
+
+  await test.step("while one types, keys are letters, and none is offered", async () => {
+    await message.fill("half a sent");
+    await expect(key).toBeHidden();
+    await expect(composer).toContainText("Esc goes to the request");
+    await expect(composer).not.toContainText("Esc interrupts");
+    await expect(composer.getByRole("button", { name: "Interrupt" })).not.toHaveAttribute(
+      "title",
+      /Esc/,
+    );
+    await page.keyboard.type("ny");
+    await expect(message).toHaveValue("half a sentny");
+    await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  });
+
+  await test.step("a menu that is open has the keys", async () => {
+    await page.getByRole("button", { name: "Actions for this session" }).click();
+    await page.keyboard.press("n");
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("menu")).toHaveCount(0);
+    await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  });
+
+  await test.step("Escape leads from the message to the request, and its keys are there", async () => {
+    await message.focus();
+    await page.keyboard.press("Escape");
+    await expect(card).toBeFocused();
+    await expect(key).toBeVisible();
+    await expect(composer).toContainText("Esc interrupts");
+    await page.keyboard.press("n");
+    await expect(card.getByText("Rejected")).toBeVisible();
+  });
+
+  await test.step("once there, Escape interrupts", async () => {
+    await daemon.client.postMessage(id, "permission");
+    await expect(card.getByRole("button", { name: "Allow once" })).toBeVisible();
+    await message.focus();
+    await page.keyboard.press("Escape");
+    await expect(card).toBeFocused();
+    await page.keyboard.press("Escape");
+    await expect(card.getByText("the turn was interrupted")).toBeVisible();
+  });
 });
 
 test("questions are answered by one, by several, in words, or not at all", async ({

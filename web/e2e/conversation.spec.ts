@@ -329,3 +329,45 @@ test("a session is renamed, ended and deleted from its header", async ({
   await page.locator("main").getByRole("link", { name: "All sessions" }).click();
   await expect(page).toHaveURL(/#\/$/);
 });
+
+/** The bar with the time and the number of the event lay over the end of the line above it. */
+test("the bar of a line covers no text", async ({ inside: page, daemon }) => {
+  const id = await openSession(page, daemon);
+  for (const message of ["tools", "subagent", "permission"]) {
+    await daemon.client.postMessage(id, message);
+    const settled = ["idle", "waiting"];
+    await expect
+      .poll(async () => (await daemon.client.getSession(id)).status)
+      .toMatch(new RegExp(settled.join("|")));
+  }
+  await expect(page.getByRole("button", { name: "Allow once" })).toBeVisible();
+  const log = page.getByRole("log", { name: "Conversation" });
+  const covered = () =>
+    log.evaluate((element) => {
+      const found: string[] = [];
+      const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      const boxes: [string, DOMRect][] = [];
+      for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+        if (node.parentElement?.closest(".entry-tools, .unseen")) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const box of range.getClientRects()) boxes.push([node.textContent ?? "", box]);
+      }
+      for (const bar of element.querySelectorAll(".entry-tools")) {
+        const { left, right, top, bottom } = bar.getBoundingClientRect();
+        for (const [text, box] of boxes) {
+          const isBeside = box.right <= left + 1 || box.left >= right - 1;
+          const isAbove = box.bottom <= top + 3 || box.top >= bottom - 3;
+          if (!isBeside && !isAbove) found.push(`${bar.textContent}: ${text.slice(0, 60)}`);
+        }
+      }
+      return found;
+    });
+  expect(await covered()).toEqual([]);
+  await log.evaluate((element) => element.scrollTo(0, 0));
+  await expect(log.getByText("Session started")).toBeVisible();
+  expect(await covered()).toEqual([]);
+  const line = page.getByRole("article", { name: "Message to the agent" }).first();
+  await line.hover();
+  await expect(line.getByRole("link", { name: /^#\d+/ })).toBeVisible();
+});

@@ -40,3 +40,27 @@ test("a connection that is gone is told, and what was sent into it is free again
     await expect(card.getByText("Allowed once")).toBeVisible();
   });
 });
+
+/** The seconds of a running turn were counted on while nobody knew whether it still ran. */
+test("the clock of a turn stands still while the daemon is gone", async ({
+  inside: page,
+  daemon,
+}) => {
+  await page.clock.install();
+  await page.reload();
+  const id = await openSession(page, daemon, "Runs");
+  await daemon.client.postMessage(id, "hang");
+  const clock = page.locator(".conversation-working");
+  await expect(clock).toContainText("Working");
+  await page.clock.runFor(5_000);
+  await expect(clock).toContainText(/Working · \d/);
+  await daemon.kill();
+  await expect(clock).toContainText(/Connection lost · \d/);
+  const stood = await clock.textContent();
+  await page.clock.runFor(30_000);
+  await expect(clock).toHaveText(stood ?? "");
+  await daemon.start();
+  await page.clock.runFor(30_000);
+  await expect(page.getByRole("article", { name: "End of a turn" })).toContainText(/nterrupted/);
+  await expect(clock).toHaveCount(0);
+});

@@ -208,12 +208,18 @@ export class Transcript {
     while (!ended && !this.#stop.signal.aborted) {
       await seen(this.#stop.signal);
       const signal = whileSeen(this.#stop.signal);
-      const onConnection = (connection: Connection) => this.#change({ connection });
+      const onConnection = (connection: Connection) => this.#connected(connection);
       const options = { position, signal, onConnection };
       await this.#hear(follow(this.client, this.sessionId, this.places, options));
       ended = !signal.aborted;
     }
     this.#change({ connection: "closed" });
+  }
+
+  /** A connection that was lost is lost until there is another, however often it is tried. */
+  #connected(connection: Connection): void {
+    const isLost = this.window.get().connection === "waiting" && connection === "connecting";
+    if (!isLost) this.#change({ connection });
   }
 
   /** Take in what a stream says. */

@@ -1,4 +1,5 @@
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { useProblem } from "../app/returns";
 import { useRefusal } from "../app/rights";
 import { Plain } from "../parts/Plain";
 import { isLost, useLeaving } from "../ui/focus";
@@ -97,7 +98,8 @@ export function SettledCard(props: {
   );
 }
 
-function Problem({ text }: { text: string | null }) {
+function Problem(props: { text: string | null }) {
+  const text = useProblem(props.text);
   return (
     <div role="alert">
       {text && (

@@ -10,6 +10,7 @@ import {
 } from "react";
 import { client } from "../app/api";
 import { type Shortcut, typing, useShortcuts } from "../app/keys";
+import { useProblem } from "../app/returns";
 import { type Store, useStore } from "../state/store";
 import { complain } from "../ui/notices";
 import { Attachments } from "./Attachments";
@@ -34,6 +35,7 @@ export const ComposerForm = memo(function ComposerForm(props: {
   const { sessionId, isRunning } = props;
   const draft = draftOf(sessionId);
   const value = useStore(draft.value);
+  const problem = useProblem(value.problem);
   const field = useRef<HTMLTextAreaElement>(null);
   const isDropping = useDrop((files) => draft.attach(files));
   const { isStopping, interrupt } = useInterrupt(sessionId);
@@ -71,7 +73,7 @@ export const ComposerForm = memo(function ComposerForm(props: {
           if (!focusFirstAsk() && isRunning) interrupt();
         }}
       />
-      <div role="alert">{value.problem && <p className="composer-problem">{value.problem}</p>}</div>
+      <div role="alert">{problem && <p className="composer-problem">{problem}</p>}</div>
       <ComposerBar
         value={value}
         isRunning={isRunning}

@@ -3,6 +3,7 @@
 import type { Event, SessionInfo } from "dragoman-client";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { client } from "../app/api";
+import { returns } from "../app/returns";
 import type { Transcript } from "../state/transcript";
 import { type Filter, isFiltering } from "./events";
 import { EventLog } from "./eventsLog";
@@ -44,8 +45,10 @@ export function useEventLog(transcript: Transcript, session: SessionInfo | undef
   useEffect(() => {
     log.open();
     const stop = hearGathered(transcript, (events) => log.hear(events));
+    const unwatch = returns.watch(() => log.again());
     return () => {
       stop();
+      unwatch();
       log.close();
     };
   }, [log, transcript]);

@@ -104,7 +104,7 @@ export class Sessions {
   /** List what fits. */
   async search(query: Query, limit = PAGE): Promise<void> {
     const asked = ++this.#asked;
-    this.#change({ query, loading: true });
+    this.#change({ query, loading: true, error: null });
     try {
       const page = await this.client.listSessions({ ...query, limit });
       if (asked !== this.#asked) return;

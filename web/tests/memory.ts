@@ -33,6 +33,12 @@ export class Memory {
     }
   }
 
+  /** So much happens that it comes in one piece. */
+  pushAtOnce(...events: Event[]): void {
+    this.events.push(...events);
+    for (const stream of this.#streams) stream.enqueue(frames(events));
+  }
+
   /** The next message of the session. */
   say(): void {
     this.push(message(this.events.length + 1));

@@ -1,5 +1,6 @@
 import type { Event } from "dragoman-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { SLICE_PIECES } from "../src/state/slices";
 import { Transcript, type Window } from "../src/state/transcript";
 import { Memory, message, until } from "./memory";
 
@@ -61,6 +62,29 @@ test("follows, and stays bounded", async () => {
   const window = transcript.window.get();
   expect(texts(window).length).toBeLessThanOrEqual(16_000);
   expectWhole(window);
+});
+
+test("takes a burst in slices, between which the browser has its turn", async () => {
+  // All that came at once was taken in at once: 20,000 events stopped the page for 645 ms.
+  const { transcript, memory } = await open(10);
+  let [count, most, pauses] = [0, 0, 0];
+  vi.stubGlobal("scheduler", {
+    yield: async () => {
+      pauses += 1;
+      count = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  });
+  transcript.listen(() => {
+    count += 1;
+    most = Math.max(most, count);
+  });
+  const burst = Array.from({ length: 5_000 }, (_, at) => message(11 + at));
+  memory.pushAtOnce(...burst);
+  await until(transcript.window, ({ last }) => last === 5_010);
+  expect(most).toBeLessThanOrEqual(SLICE_PIECES);
+  expect(pauses).toBeGreaterThanOrEqual(5_000 / SLICE_PIECES);
+  expectWhole(transcript.window.get());
 });
 
 test("goes on after a cut, without a hole and without anything twice", async () => {

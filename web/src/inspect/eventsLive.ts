@@ -10,7 +10,7 @@ import { EventLog } from "./eventsLog";
 import { Scan } from "./eventsScan";
 
 /** So many are given on at once where nobody sees the page, and no picture is drawn. */
-const MOST_WAITING = 1_000;
+const MOST_WAITING = 4_000;
 /** A search begins when nothing was typed for so long. */
 const TYPED_MS = 250;
 

@@ -11,6 +11,7 @@ import type { Company } from "./feed";
 import { compact, emptyView, fold, type View } from "./fold";
 import { follow } from "./places";
 import { seen, whileSeen } from "./sight";
+import { Slices } from "./slices";
 import { Store } from "./store";
 
 /** So many events are asked for at once. */
@@ -19,6 +20,8 @@ const PAGE = 2_000;
 const ENOUGH = 60;
 /** No more pages than this for one look back: most of a page may be pieces of one long text. */
 const PAGES_AT_ONCE = 8;
+/** So many wait for the next picture at most: a page that nobody sees draws none. */
+const MOST_WAITING = 4 * PAGE;
 /** So many events are kept, without the pieces of what is complete; the far end is let go. */
 const MOST_KEPT = 12_000;
 
@@ -224,12 +227,15 @@ export class Transcript {
 
   /** Take in what a stream says. */
   async #hear(stream: AsyncIterable<Event>): Promise<void> {
+    const slices = new Slices();
     for await (const event of stream) {
       for (const listener of this.#listeners) listener(event);
       this.#waiting.push(event);
-      // One picture for all that came since the last one; a page that nobody sees draws none.
+      // One picture for all that came since the last one.
       this.#frame ??= requestAnimationFrame(() => this.#drain());
-      if (this.#waiting.length >= PAGE) this.#drain();
+      if (this.#waiting.length >= MOST_WAITING) this.#drain();
+      const pause = slices.next();
+      if (pause !== null) await pause;
     }
   }
 

@@ -266,7 +266,7 @@ test("an event that is asked for is on the screen, and stays there", async ({
     expect(Math.abs(Number(near?.slice(1)) - sequence)).toBeLessThan(9);
   };
   // The second is near to where what is loaded begins: more is loaded while it is shown.
-  for (const sequence of [300, eventCount - 1980, eventCount - 1500, eventCount - 40]) {
+  for (const sequence of [300, eventCount - 230, eventCount - 1500, eventCount - 40]) {
     await page.goto("about:blank");
     await page.goto(`${daemon.url}/ui/#/sessions/${id}/conversation/${sequence}`);
     await expectShown(sequence);
@@ -284,7 +284,7 @@ test("an event that is asked for is on the screen, and stays there", async ({
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const first = eventCount - 2000;
+    const first = eventCount - 250;
     await page.route("**/events?*", async (route) => {
       const offset = Number(new URL(route.request().url()).searchParams.get("offset"));
       if (offset < first) await held;
@@ -293,7 +293,7 @@ test("an event that is asked for is on the screen, and stays there", async ({
     await page.goto(`${daemon.url}/ui/#/sessions/${id}/conversation/${first + 20}`);
     await expectShown(first + 20);
     await expect(page.getByText("Loading earlier lines…")).toBeVisible();
-    const more = page.waitForResponse((answer) => answer.url().includes(`offset=0`));
+    const more = page.waitForResponse((answer) => answer.url().includes(`offset=${first - 500}`));
     release();
     await more;
     await expect(page.getByText("Loading earlier lines…")).toBeHidden();

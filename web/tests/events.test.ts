@@ -9,7 +9,7 @@ import { MOST_FOUND, Scan } from "../src/inspect/eventsScan";
 import { listed, moodOfStatus, pathOf } from "../src/inspect/requests";
 import { curlOf } from "../src/inspect/requestsCurl";
 import { MASK, masked } from "../src/inspect/requestsSecrets";
-import { Memory, message, until } from "./memory";
+import { Memory, message, spoken, until } from "./memory";
 import { recordings } from "./recordings";
 
 describe("a line", () => {
@@ -42,6 +42,20 @@ describe("a line", () => {
 });
 
 describe("a filter", () => {
+  test.each([
+    [NO_FILTER, false],
+    [{ ...NO_FILTER, withoutDeltas: true }, true],
+    [{ ...NO_FILTER, types: new Set(["turn.ended"]) }, true],
+    [{ ...NO_FILTER, types: new Set(["turn.ended", "item.delta"]) }, false],
+  ])("reads no pieces of what is complete where it takes none: %#", async (filter, isCompact) => {
+    const memory = new Memory();
+    memory.events.push(...spoken(1, 3_000));
+    const scan = new Scan(memory.client, "s", { ...filter, text: "work" }, 3_002);
+    await scan.run();
+    expect(scan.found.get()).toMatchObject({ state: "done", seen: 3_002 });
+    expect(memory.asked.every((path) => path.includes("compact=true") === isCompact)).toBe(true);
+  });
+
   const event = message(7, 'He said "Hello",\nand left');
 
   test("finds text anywhere in the event, in any case", () => {

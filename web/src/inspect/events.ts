@@ -51,6 +51,10 @@ export function rowOf(event: Event): Row {
 export const isFiltering = (filter: Filter) =>
   filter.types.size > 0 || filter.withoutDeltas || filter.text.trim() !== "";
 
+/** Whether deltas may be among what is looked for. */
+export const takesDeltas = ({ types, withoutDeltas }: Filter) =>
+  !withoutDeltas && (types.size === 0 || types.has("item.delta"));
+
 /** Whether an event is among those that are looked for. Its whole content is searched. */
 export function fits(event: Event, filter: Filter): boolean {
   if (filter.types.size > 0 && !filter.types.has(event.type)) return false;

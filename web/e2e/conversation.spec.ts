@@ -342,7 +342,7 @@ test("the bar of a line covers no text", async ({ inside: page, daemon }) => {
   }
   await expect(page.getByRole("button", { name: "Allow once" })).toBeVisible();
   const log = page.getByRole("log", { name: "Conversation" });
-  const covered = () =>
+  const coveredTexts = () =>
     log.evaluate((element) => {
       const found: string[] = [];
       const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -363,10 +363,10 @@ test("the bar of a line covers no text", async ({ inside: page, daemon }) => {
       }
       return found;
     });
-  expect(await covered()).toEqual([]);
+  expect(await coveredTexts()).toEqual([]);
   await log.evaluate((element) => element.scrollTo(0, 0));
   await expect(log.getByText("Session started")).toBeVisible();
-  expect(await covered()).toEqual([]);
+  expect(await coveredTexts()).toEqual([]);
   const line = page.getByRole("article", { name: "Message to the agent" }).first();
   await line.hover();
   await expect(line.getByRole("link", { name: /^#\d+/ })).toBeVisible();

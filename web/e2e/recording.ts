@@ -9,7 +9,7 @@ import type { Daemon } from "./daemon";
 const RECORDINGS = resolve(import.meta.dirname, "../../tests/agents");
 
 /** The events of a recording, in the order of its log. */
-export function recorded(agent: string, name: string): Event[] {
+export function recordedEvents(agent: string, name: string): Event[] {
   const text = readFileSync(join(RECORDINGS, agent, name, "events.jsonl"), "utf8");
   const lines = text.trimEnd().split("\n");
   // What stands as raw is the number of a line of the transcript.

@@ -1,10 +1,10 @@
 import type { Page } from "@playwright/test";
 import type { Daemon } from "./daemon";
-import { recorded, showLog } from "./recording";
+import { recordedEvents, showLog } from "./recording";
 import { expect, openSession, signIn, test } from "./test";
 
 /** What stands out of the window or of its card, but for what scrolls by itself, as code does. */
-function standingOut(page: Page): Promise<string[]> {
+function findOverflow(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const CARDS = ".tool, .ask-card, .ask-settled, .card, .diff-file, .entry, dialog, .inbox-line";
     const name = (element: Element) =>
@@ -65,17 +65,17 @@ for (const [device, viewport] of [
 
     /** The receipt of a patch of two files was one line that did not break, wider than its card. */
     test("the receipt of a permission stays in its card", async ({ inside: page, daemon }) => {
-      const events = recorded("codex", "several_files_are_changed_at_once");
+      const events = recordedEvents("codex", "several_files_are_changed_at_once");
       await showLog(page, daemon, "patch", events);
       const receipt = page.getByRole("log").getByText("Allowed once");
       await expect(receipt).toBeVisible();
-      expect.soft(await standingOut(page), "folded").toEqual([]);
+      expect.soft(await findOverflow(page), "folded").toEqual([]);
       await receipt.click();
       await expect(page.getByRole("figure", { name: /Changes to .*b\.txt/ }).first()).toBeVisible();
-      expect.soft(await standingOut(page), "unfolded").toEqual([]);
+      expect.soft(await findOverflow(page), "unfolded").toEqual([]);
       await showLog(page, daemon, "asking", events.slice(0, 12));
       await expect(page.getByRole("button", { name: /^Allow once/ })).toBeVisible();
-      expect.soft(await standingOut(page), "asking").toEqual([]);
+      expect.soft(await findOverflow(page), "asking").toEqual([]);
     });
 
     /** On a phone, whatever is wider than the screen made all of it scroll to the side. */
@@ -84,7 +84,7 @@ for (const [device, viewport] of [
       const at = (place: string) => page.goto(`${daemon.url}/ui/#/${place}`);
       const expectNarrow = (screen: string) =>
         test.step(screen, async () => {
-          expect.soft(await standingOut(page), screen).toEqual([]);
+          expect.soft(await findOverflow(page), screen).toEqual([]);
         });
       /** Look at all of a conversation, a screen at a time. */
       const expectAllNarrow = async (screen: string) => {

@@ -9,7 +9,7 @@ import { MOST_FOUND, Scan } from "../src/inspect/eventsScan";
 import { listed, moodOfStatus, pathOf } from "../src/inspect/requests";
 import { curlOf } from "../src/inspect/requestsCurl";
 import { MASK, masked } from "../src/inspect/requestsSecrets";
-import { Memory, message, spoken, until } from "./memory";
+import { Memory, message, messageInPieces, until } from "./memory";
 import { recordings } from "./recordings";
 
 describe("a line", () => {
@@ -49,7 +49,7 @@ describe("a filter", () => {
     [{ ...NO_FILTER, types: new Set(["turn.ended", "item.delta"]) }, false],
   ])("reads no pieces of what is complete where it takes none: %#", async (filter, isCompact) => {
     const memory = new Memory();
-    memory.events.push(...spoken(1, 3_000));
+    memory.events.push(...messageInPieces(1, 3_000));
     const scan = new Scan(memory.client, "s", { ...filter, text: "work" }, 3_002);
     await scan.run();
     expect(scan.found.get()).toMatchObject({ state: "done", seen: 3_002 });

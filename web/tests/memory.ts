@@ -166,7 +166,11 @@ export function message(sequence: number, text = `line ${sequence}`): Event {
 }
 
 /** A message that comes in so many pieces: its beginning, the pieces, its end. */
-export function spoken(first: number, pieces: number, words = "All work and no play. "): Event[] {
+export function messageInPieces(
+  first: number,
+  pieces: number,
+  words = "All work and no play. ",
+): Event[] {
   const whole = message(first, words.repeat(pieces));
   const { item } = (whole as EventOf<"item.completed">).data;
   const at = (sequence: number, type: Event["type"], data: unknown) =>

@@ -2,7 +2,7 @@ import type { Event } from "dragoman-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SLICE_PIECES } from "../src/state/slices";
 import { Transcript, type Window } from "../src/state/transcript";
-import { Memory, message, spoken, until } from "./memory";
+import { Memory, message, messageInPieces, until } from "./memory";
 
 const opened: Transcript[] = [];
 
@@ -28,7 +28,7 @@ test("reads back until the view is full, and no further", async () => {
   // To open a session the whole log was read, or most of it: 73.7 MB of 100,000 events.
   const memory = new Memory();
   while (memory.events.length < 40_000) {
-    memory.events.push(...spoken(memory.events.length + 1, 230, "word "));
+    memory.events.push(...messageInPieces(memory.events.length + 1, 230, "word "));
   }
   const transcript = await opening(memory);
   const window = transcript.window.get();
@@ -47,7 +47,7 @@ test("reads back until the view is full, and no further", async () => {
 test("a long text fills the view, and nothing before it is read", async () => {
   // A text of 100,000 pieces is one line, and for more lines all of it was read.
   const memory = new Memory(100);
-  memory.events.push(...spoken(101, 50_000, "word "));
+  memory.events.push(...messageInPieces(101, 50_000, "word "));
   const window = (await opening(memory)).window.get();
   expect(texts(window).at(-1)).toHaveLength(5 * 50_000);
   expect(memory.asked.filter((path) => path.includes("/events?"))).toHaveLength(1);
@@ -55,7 +55,7 @@ test("a long text fills the view, and nothing before it is read", async () => {
 
 test("shows a piece in the middle of a long text", async () => {
   const memory = new Memory(100);
-  memory.events.push(...spoken(101, 1_500, "x"));
+  memory.events.push(...messageInPieces(101, 1_500, "x"));
   for (let count = 0; count < 3_000; count++) memory.say();
   const transcript = await opening(memory);
   await transcript.show(1_200);

@@ -16,11 +16,13 @@ export interface Shortcut {
 }
 
 /** The field that is being typed in: as long as there is one, keys are letters. */
-export const typing = new Store<Element | null>(null);
+export const focusedField = new Store<Element | null>(null);
 
-document.addEventListener("focusin", ({ target }) => typing.set(isField(target) ? target : null));
+document.addEventListener("focusin", ({ target }) =>
+  focusedField.set(isField(target) ? target : null),
+);
 document.addEventListener("focusout", ({ relatedTarget }) => {
-  if (relatedTarget === null) typing.set(null);
+  if (relatedTarget === null) focusedField.set(null);
 });
 
 /** All shortcuts that are in force, for the help sheet. */

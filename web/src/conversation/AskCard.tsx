@@ -1,5 +1,5 @@
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
-import { useProblem } from "../app/returns";
+import { useProblem } from "../app/reconnect";
 import { useRefusal } from "../app/rights";
 import { Plain } from "../parts/Plain";
 import { isLost, useLeaving } from "../ui/focus";

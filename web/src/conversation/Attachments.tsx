@@ -1,4 +1,4 @@
-import { useProblem } from "../app/returns";
+import { useProblem } from "../app/reconnect";
 import { Plain } from "../parts/Plain";
 import { focusBeside } from "../ui/focus";
 import { bytes } from "../ui/words";

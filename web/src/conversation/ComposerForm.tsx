@@ -9,8 +9,8 @@ import {
   useState,
 } from "react";
 import { client } from "../app/api";
-import { type Shortcut, typing, useShortcuts } from "../app/keys";
-import { useProblem } from "../app/returns";
+import { focusedField, type Shortcut, useShortcuts } from "../app/keys";
+import { useProblem } from "../app/reconnect";
 import { type Store, useStore } from "../state/store";
 import { complain } from "../ui/notices";
 import { Attachments } from "./Attachments";
@@ -108,7 +108,7 @@ function useEscapeKey(
   field: { current: HTMLTextAreaElement | null },
   isRunning: boolean,
 ): EscapeKey | null {
-  const typedIn = useStore(typing);
+  const typedIn = useStore(focusedField);
   const hasAsks = useHasAsks();
   // Another field has an Escape of its own.
   if (typedIn !== null && typedIn !== field.current) return null;

@@ -4,7 +4,7 @@
  */
 
 import { type RefObject, useEffect, useRef } from "react";
-import { isBusy, type Shortcut, shortcuts, typing } from "../app/keys";
+import { focusedField, isBusy, type Shortcut, shortcuts } from "../app/keys";
 import { Store, useStore } from "../state/store";
 
 export type AskKind = "permission" | "question";
@@ -67,7 +67,7 @@ export function useAskKeys(
     const press = (key: string) => latest.current(key);
     return enter({ id, kind, element: element.current, press });
   }, [id, kind, isOpen]);
-  const isTyping = useStore(typing) !== null;
+  const isTyping = useStore(focusedField) !== null;
   const isNext = useStore(current)[kind]?.id === id;
   return { element, isCurrent: isNext && !isTyping };
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { client } from "../app/api";
-import { useProblem } from "../app/returns";
+import { useProblem } from "../app/reconnect";
 import { Dialog } from "../ui/Dialog";
 import { reason, say } from "../ui/notices";
 import { exported, type Format, nameOf } from "./exportLog";

@@ -3,7 +3,7 @@
 import type { Event, SessionInfo } from "dragoman-client";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { client } from "../app/api";
-import { returns } from "../app/returns";
+import { reconnects } from "../app/reconnect";
 import type { Transcript } from "../state/transcript";
 import { type Filter, isFiltering } from "./events";
 import { EventLog } from "./eventsLog";
@@ -45,7 +45,7 @@ export function useEventLog(transcript: Transcript, session: SessionInfo | undef
   useEffect(() => {
     log.open();
     const stop = hearGathered(transcript, (events) => log.hear(events));
-    const unwatch = returns.watch(() => log.again());
+    const unwatch = reconnects.watch(() => log.again());
     return () => {
       stop();
       unwatch();

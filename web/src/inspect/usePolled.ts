@@ -1,5 +1,5 @@
 import { useCallback, useState } from "react";
-import { returns, useReturns } from "../app/returns";
+import { reconnects, useReconnects } from "../app/reconnect";
 import { reason } from "../ui/notices";
 import { useEvery } from "./useEvery";
 
@@ -13,7 +13,7 @@ export interface Polled<T> {
 export function usePolled<T>(ms: number, call: () => Promise<T>): Polled<T> {
   const [polled, setPolled] = useState({ value: null as T | null, problem: "", at: 0 });
   const act = useCallback(async () => {
-    const at = returns.get();
+    const at = reconnects.get();
     try {
       const value = await call();
       setPolled({ value, problem: "", at });
@@ -21,7 +21,7 @@ export function usePolled<T>(ms: number, call: () => Promise<T>): Polled<T> {
       setPolled((before) => ({ ...before, problem: reason(error), at }));
     }
   }, [call]);
-  const count = useReturns();
+  const count = useReconnects();
   useEvery(ms, act, count);
   const { value, problem, at } = polled;
   // What failed before the daemon came back says nothing about now.

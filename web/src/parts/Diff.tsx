@@ -41,7 +41,7 @@ export const Diff = memo(function Diff(props: DiffProps) {
         <FileChange
           key={at++}
           id={`${id}:file${at}`}
-          file={rooted(file, paths)}
+          file={withRoot(file, paths)}
           only={only}
           diff={alone ? diff : null}
         />
@@ -56,7 +56,7 @@ function isSame(before: DiffProps, after: DiffProps): boolean {
 }
 
 /** A header has no room for the slash of an absolute path; who knows the path puts it back. */
-function rooted(file: FileDiff, paths: readonly string[]): FileDiff {
+function withRoot(file: FileDiff, paths: readonly string[]): FileDiff {
   if (!paths.includes(`/${file.path}`)) return file;
   return { ...file, path: `/${file.path}`, from: file.from && `/${file.from}` };
 }

@@ -55,12 +55,12 @@ function Huge({ id, text }: { id: string; text: string }) {
 const LONG = 8_000;
 
 const Block = memo(function Block({ text, growing }: { text: string; growing: boolean }) {
-  if (growing && text.length > MOST_GROWING) return <Growing text={text} />;
-  return <Calm text={text} growing={growing} />;
+  if (growing && text.length > MOST_GROWING) return <GrowingText text={text} />;
+  return <CalmMarkdown text={text} growing={growing} />;
 });
 
 /** Its Markdown is read when it is whole. */
-function Growing({ text }: { text: string }) {
+function GrowingText({ text }: { text: string }) {
   return (
     <div className="markdown-huge">
       <Long text={text} />
@@ -68,7 +68,7 @@ function Growing({ text }: { text: string }) {
   );
 }
 
-function Calm({ text, growing }: { text: string; growing: boolean }) {
+function CalmMarkdown({ text, growing }: { text: string; growing: boolean }) {
   return <Drawn text={useCalm(text, growing && text.length > LONG)} />;
 }
 

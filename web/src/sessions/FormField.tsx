@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
-import { useProblem } from "../app/returns";
+import { useProblem } from "../app/reconnect";
 
 interface Wiring {
   id: string;

@@ -1,5 +1,5 @@
 import type { AgentInfo } from "dragoman-client";
-import { useProblem } from "../app/returns";
+import { useProblem } from "../app/reconnect";
 import { useRefusal } from "../app/rights";
 import { duration } from "../ui/words";
 import { install, useInstall } from "./agents";

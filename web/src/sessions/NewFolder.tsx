@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { client } from "../app/api";
-import { useProblem } from "../app/returns";
+import { useProblem } from "../app/reconnect";
 import { reason } from "../ui/notices";
 import { Icon } from "./Icon";
 import { join } from "./paths";

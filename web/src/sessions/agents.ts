@@ -3,7 +3,7 @@
 import type { AgentInfo } from "dragoman-client";
 import { useEffect } from "react";
 import { client, sessions } from "../app/api";
-import { returns } from "../app/returns";
+import { reconnects } from "../app/reconnect";
 import { Store, useStore } from "../state/store";
 import { reason, say } from "../ui/notices";
 
@@ -22,7 +22,7 @@ export interface Install {
 const state = new Store<AgentsState>({ list: null, problem: "" });
 const installs = new Store<ReadonlyMap<string, Install>>(new Map());
 
-returns.watch(() => state.update((before) => ({ ...before, problem: "" })));
+reconnects.watch(() => state.update((before) => ({ ...before, problem: "" })));
 
 export async function loadAgents(): Promise<void> {
   try {

@@ -1,7 +1,7 @@
 import type { SessionInfo } from "dragoman-client";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { client, sessions } from "../app/api";
-import { useProblem } from "../app/returns";
+import { useProblem } from "../app/reconnect";
 import { go, route } from "../app/route";
 import { Plain } from "../parts/Plain";
 import { Dialog } from "../ui/Dialog";

@@ -3,9 +3,9 @@
 import type { DragomanClient, Event } from "dragoman-client";
 
 /** What is complete needs no pieces: the daemon leaves them out. */
-const PAST = { compact: true } as const;
+const WITHOUT_PIECES = { compact: true } as const;
 
-export interface Past {
+export interface HistoryPage {
   /** In the order of the log; sequences have holes where something is left out. */
   events: readonly Event[];
   /** Everything up to this one was looked at. */
@@ -13,7 +13,7 @@ export interface Past {
   hasMore: boolean;
 }
 
-interface Reading {
+interface ReadOptions {
   /** Nothing is left out. */
   isWhole?: boolean;
   signal?: AbortSignal;
@@ -23,10 +23,10 @@ interface Reading {
 export async function readPage(
   client: DragomanClient,
   sessionId: string,
-  { offset, limit, isWhole = false, signal }: Reading & { offset: number; limit: number },
-): Promise<Past> {
-  const options = { offset, limit, signal, ...(isWhole ? {} : PAST) };
-  const { events, hasMore } = await client.getEvents(sessionId, options);
+  { offset, limit, isWhole = false, signal }: ReadOptions & { offset: number; limit: number },
+): Promise<HistoryPage> {
+  const query = { offset, limit, signal, ...(isWhole ? {} : WITHOUT_PIECES) };
+  const { events, hasMore } = await client.getEvents(sessionId, query);
   // The last event of a page is never left out.
   return { events, end: events.at(-1)?.sequence ?? offset, hasMore };
 }
@@ -35,11 +35,11 @@ export async function readPage(
 export async function readRange(
   client: DragomanClient,
   sessionId: string,
-  { from, to, ...reading }: Reading & { from: number; to: number },
+  { from, to, ...options }: ReadOptions & { from: number; to: number },
 ): Promise<Event[]> {
   const found: Event[] = [];
   for (let offset = from; offset < to; ) {
-    const page = await readPage(client, sessionId, { offset, limit: to - offset, ...reading });
+    const page = await readPage(client, sessionId, { offset, limit: to - offset, ...options });
     if (page.events.length === 0) break;
     found.push(...page.events);
     offset = page.end;

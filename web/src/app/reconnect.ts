@@ -8,7 +8,7 @@ import { sessions } from "./api";
 const WAS_UNREACHABLE = "The daemon could not be reached; it is back now.";
 
 /** How often the daemon came back. */
-export const returns = new Store(0);
+export const reconnects = new Store(0);
 
 let isLost = false;
 
@@ -18,15 +18,15 @@ sessions.connection.watch(() => {
   if (connection !== "connecting") isLost = connection === "waiting";
   if (!isBack) return;
   dismissUnreachable();
-  returns.update((before) => before + 1);
+  reconnects.update((before) => before + 1);
 });
 
 /** Goes up whenever the daemon is back, for whoever then asks again. */
-export const useReturns = (): number => useStore(returns);
+export const useReconnects = (): number => useStore(reconnects);
 
 /** A problem, as it is to be told now: of a daemon that is back nobody says that it is away. */
 export function useProblem<T extends string | null>(problem: T): T {
-  const count = useReturns();
+  const count = useReconnects();
   const first = useRef({ problem, count });
   if (first.current.problem !== problem) first.current = { problem, count };
   if (first.current.count === count) return problem;

@@ -266,7 +266,7 @@ test("an event that is asked for is on the screen, and stays there", async ({
     expect(Math.abs(Number(near?.slice(1)) - sequence)).toBeLessThan(9);
   };
   // The second is near to where what is loaded begins: more is loaded while it is shown.
-  for (const sequence of [300, eventCount - 1980, eventCount - 1500, eventCount - 40]) {
+  for (const sequence of [300, eventCount - 230, eventCount - 1500, eventCount - 40]) {
     await page.goto("about:blank");
     await page.goto(`${daemon.url}/ui/#/sessions/${id}/conversation/${sequence}`);
     await expectShown(sequence);
@@ -284,7 +284,7 @@ test("an event that is asked for is on the screen, and stays there", async ({
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const first = eventCount - 2000;
+    const first = eventCount - 250;
     await page.route("**/events?*", async (route) => {
       const offset = Number(new URL(route.request().url()).searchParams.get("offset"));
       if (offset < first) await held;
@@ -293,7 +293,7 @@ test("an event that is asked for is on the screen, and stays there", async ({
     await page.goto(`${daemon.url}/ui/#/sessions/${id}/conversation/${first + 20}`);
     await expectShown(first + 20);
     await expect(page.getByText("Loading earlier lines…")).toBeVisible();
-    const more = page.waitForResponse((answer) => answer.url().includes(`offset=0`));
+    const more = page.waitForResponse((answer) => answer.url().includes(`offset=${first - 500}`));
     release();
     await more;
     await expect(page.getByText("Loading earlier lines…")).toBeHidden();
@@ -328,4 +328,46 @@ test("a session is renamed, ended and deleted from its header", async ({
   await expect(page.getByRole("heading", { name: "There is no such session" })).toBeVisible();
   await page.locator("main").getByRole("link", { name: "All sessions" }).click();
   await expect(page).toHaveURL(/#\/$/);
+});
+
+/** The bar with the time and the number of the event lay over the end of the line above it. */
+test("the bar of a line covers no text", async ({ inside: page, daemon }) => {
+  const id = await openSession(page, daemon);
+  for (const message of ["tools", "subagent", "permission"]) {
+    await daemon.client.postMessage(id, message);
+    const settled = ["idle", "waiting"];
+    await expect
+      .poll(async () => (await daemon.client.getSession(id)).status)
+      .toMatch(new RegExp(settled.join("|")));
+  }
+  await expect(page.getByRole("button", { name: "Allow once" })).toBeVisible();
+  const log = page.getByRole("log", { name: "Conversation" });
+  const coveredTexts = () =>
+    log.evaluate((element) => {
+      const found: string[] = [];
+      const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      const boxes: [string, DOMRect][] = [];
+      for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+        if (node.parentElement?.closest(".entry-tools, .unseen")) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const box of range.getClientRects()) boxes.push([node.textContent ?? "", box]);
+      }
+      for (const bar of element.querySelectorAll(".entry-tools")) {
+        const { left, right, top, bottom } = bar.getBoundingClientRect();
+        for (const [text, box] of boxes) {
+          const isBeside = box.right <= left + 1 || box.left >= right - 1;
+          const isAbove = box.bottom <= top + 3 || box.top >= bottom - 3;
+          if (!isBeside && !isAbove) found.push(`${bar.textContent}: ${text.slice(0, 60)}`);
+        }
+      }
+      return found;
+    });
+  expect(await coveredTexts()).toEqual([]);
+  await log.evaluate((element) => element.scrollTo(0, 0));
+  await expect(log.getByText("Session started")).toBeVisible();
+  expect(await coveredTexts()).toEqual([]);
+  const line = page.getByRole("article", { name: "Message to the agent" }).first();
+  await line.hover();
+  await expect(line.getByRole("link", { name: /^#\d+/ })).toBeVisible();
 });

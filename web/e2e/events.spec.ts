@@ -126,6 +126,16 @@ test("an event in full, with what the agent itself had said; and events that fit
     await expect(rowsOf(page).nth(5)).toBeVisible();
   });
 
+  await test.step("all but deltas is one click, and one more back", async () => {
+    const all = await daemon.client.getEvents(id);
+    const others = all.filter(({ type }) => type !== "item.delta").length;
+    const button = page.getByRole("button", { name: "all but deltas" });
+    await button.click();
+    await expect(page.getByText(`${others} found`)).toBeVisible();
+    await button.click();
+    await expect(page.getByText(`${others} found`)).toHaveCount(0);
+  });
+
   await test.step("and back to where it stands in the conversation", async () => {
     await page.getByLabel("Go to event number").fill(`${sequence}`);
     await page.keyboard.press("Enter");

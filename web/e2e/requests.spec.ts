@@ -10,6 +10,7 @@ test("a permission is given once, always, or refused with a message", async ({
   const id = await openSession(page, daemon);
   const card = page.getByRole("group", { name: "Permission: bash" }).last();
   await daemon.client.postMessage(id, "permission");
+  await expect(card.getByText("Wants to run a command")).toBeVisible();
   await expect(card.getByText("make clean")).toBeVisible();
   await expect(card.getByText("It deletes files.")).toBeVisible();
   await expect(card.getByText("for the rest of this session: bash")).toBeVisible();
@@ -18,7 +19,7 @@ test("a permission is given once, always, or refused with a message", async ({
   await expect(card.getByText("y", { exact: true })).toBeVisible();
   await page.keyboard.press("y");
   await expect(card.getByText("Allowed once")).toBeVisible();
-  await expect(card.getByText("by the token default")).toBeVisible();
+  await expect(card.getByText("by you")).toBeVisible();
   await expect(page.getByText("You allowed it, so I ran")).toBeVisible();
 
   await daemon.client.postMessage(id, "permission");
@@ -37,33 +38,71 @@ test("a permission is given once, always, or refused with a message", async ({
 
   await daemon.client.postMessage(id, "edit");
   const edit = page.getByRole("group", { name: "Permission: edit" });
+  await expect(edit.getByText("Wants to change a file")).toBeVisible();
   await expect(edit.getByText('"Hello, world"')).toBeVisible();
   await daemon.client.interruptTurn(id);
   await expect(edit.getByText("Withdrawn")).toBeVisible();
   await expect(edit.getByText("the turn was interrupted")).toBeVisible();
 });
 
-test("a key answers only what nobody types over", async ({ inside: page, daemon }) => {
+/**
+ * y, a and n were offered while one typed a message, where they are letters, and the hint said that
+ * Esc interrupts, although the first one goes to the request.
+ */
+test("a key is offered where it acts, and answers only what nobody types over", async ({
+  inside: page,
+  daemon,
+}) => {
   const id = await openSession(page, daemon);
   const card = page.getByRole("group", { name: "Permission: bash" }).last();
   const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill("half a sent");
+  const composer = page.getByRole("region", { name: "Your message" });
+  const key = card.getByText("n", { exact: true });
   await daemon.client.postMessage(id, "permission");
-  await expect(card.getByText("n", { exact: true })).toBeVisible();
-  await expect(message).toBeFocused();
-  await page.keyboard.type("ny");
-  await expect(message).toHaveValue("half a sentny");
-  await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
-  await page.getByRole("button", { name: "Actions for this session" }).click();
-  await page.keyboard.press("n");
-  await page.keyboard.press("Escape");
-  await expect(page.getByRole("menu")).toHaveCount(0);
-  await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
-  await message.focus();
-  await page.keyboard.press("Escape");
-  await expect(card).toBeFocused();
-  await page.keyboard.press("n");
-  await expect(card.getByText("Rejected")).toBeVisible();
+  await expect(key).toBeVisible();
+  await expect(composer).toContainText("Esc interrupts");
+
+  await test.step("while one types, keys are letters, and none is offered", async () => {
+    await message.fill("half a sent");
+    await expect(key).toBeHidden();
+    await expect(composer).toContainText("Esc goes to the request");
+    await expect(composer).not.toContainText("Esc interrupts");
+    await expect(composer.getByRole("button", { name: "Interrupt" })).not.toHaveAttribute(
+      "title",
+      /Esc/,
+    );
+    await page.keyboard.type("ny");
+    await expect(message).toHaveValue("half a sentny");
+    await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  });
+
+  await test.step("a menu that is open has the keys", async () => {
+    await page.getByRole("button", { name: "Actions for this session" }).click();
+    await page.keyboard.press("n");
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("menu")).toHaveCount(0);
+    await expect(card.getByRole("button", { name: "Allow once" })).toBeEnabled();
+  });
+
+  await test.step("Escape leads from the message to the request, and its keys are there", async () => {
+    await message.focus();
+    await page.keyboard.press("Escape");
+    await expect(card).toBeFocused();
+    await expect(key).toBeVisible();
+    await expect(composer).toContainText("Esc interrupts");
+    await page.keyboard.press("n");
+    await expect(card.getByText("Rejected")).toBeVisible();
+  });
+
+  await test.step("once there, Escape interrupts", async () => {
+    await daemon.client.postMessage(id, "permission");
+    await expect(card.getByRole("button", { name: "Allow once" })).toBeVisible();
+    await message.focus();
+    await page.keyboard.press("Escape");
+    await expect(card).toBeFocused();
+    await page.keyboard.press("Escape");
+    await expect(card.getByText("the turn was interrupted")).toBeVisible();
+  });
 });
 
 test("questions are answered by one, by several, in words, or not at all", async ({
@@ -138,9 +177,7 @@ test("of several who answer, one wins, and everybody hears who", async ({
   await first.getByRole("button", { name: "Allow once" }).click();
   await expect(first.getByText("Allowed once")).toBeVisible();
   release();
-  await expect(second.getByRole("alert")).toHaveText(
-    "Somebody else was first: allowed once, by the token default.",
-  );
+  await expect(second.getByRole("alert")).toHaveText("You had answered before: allowed once.");
   await expect(second.getByText("Allowed once", { exact: true })).toBeVisible();
   await expect(first.getByRole("alert")).toBeEmpty();
 
@@ -211,9 +248,10 @@ test("the inbox has all that waits, and says for a moment what became of it", as
   await page.keyboard.press("y");
   await page.keyboard.press("y");
   await expect(permission.getByText("Allowed once")).toBeVisible();
-  await expect(permission.getByText("by the token default")).toHaveCount(0);
+  await expect(permission.getByText("by you")).toBeVisible();
+  await expect(permission.locator("time")).toHaveCount(0);
   release();
-  await expect(permission.getByText("by the token default")).toBeVisible();
+  await expect(permission.locator("time")).toBeVisible();
   await expect(page.getByText("2 wait for you")).toBeVisible();
   const next = page.getByRole("region", { name: bake });
   await expect(next.getByRole("button", { name: "Allow once" })).toBeEnabled();

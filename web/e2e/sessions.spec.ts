@@ -49,7 +49,7 @@ test("the list is live, says what waits, and can be searched and filtered", asyn
   await expect(inside).toHaveTitle("(1) Dragoman");
   await expect(inside.getByRole("link", { name: /Inbox 1/ })).toBeVisible();
   await expect(inside.getByRole("region", { name: "Waiting for you" })).toContainText(
-    "bash: make clean",
+    "Wants to run a command: make clean",
   );
 
   await inside.getByLabel("State").selectOption("Waiting for you");

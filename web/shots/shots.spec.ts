@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { DragomanClient } from "dragoman-client";
 import type { Daemon } from "../e2e/daemon";
-import { expect, test } from "../e2e/test";
+import { expect, signIn, test } from "../e2e/test";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
 const DESK = { width: 1280, height: 800 };
@@ -54,14 +54,14 @@ for (const scheme of ["light", "dark"] as const) {
     for (const [device, viewport] of Object.entries({ desk: DESK, phone: PHONE })) {
       const context = await browser.newContext({ colorScheme: scheme, viewport });
       const page = await context.newPage();
-      await page.goto(await daemon.signIn());
+      await signIn(page, daemon);
       const picture = async (name: string, hash: string, sign: string) => {
         await page.goto(`${daemon.url}/ui/${hash}`);
         await expect(page.getByText(sign).first()).toBeVisible();
         await expect(page.locator(".banner")).toHaveCount(0);
         await page.screenshot({ path: join(IMAGES, `${name}-${scheme}-${device}.png`) });
       };
-      await picture("conversation", "#/sessions/greeting", "Wants to use");
+      await picture("conversation", "#/sessions/greeting", "Wants to change a file");
       await picture("tools", "#/sessions/explore", "Run the tests");
       await picture("events", "#/sessions/explore/events/20", "#20");
       await picture("new-session", "#/new", "Permission");

@@ -1,6 +1,15 @@
 import { DragomanError, type Question } from "dragoman-client";
 import { describe, expect, it } from "vitest";
-import { addressIn, outcomeOf, questionsOf, refusalOf, wantedBy } from "../src/conversation/asks";
+import {
+  addressIn,
+  endOf,
+  outcomeOf,
+  questionsOf,
+  receiptOf,
+  refusalOf,
+  wantedBy,
+  wishOf,
+} from "../src/conversation/asks";
 import {
   answersOf,
   firstNumber,
@@ -12,7 +21,9 @@ import {
   takesOther,
 } from "../src/conversation/choices";
 import { bySession, linesAfter, settledBy } from "../src/inspect/inboxLines";
+import { whatWaits } from "../src/sessions/recent";
 import type { Waiting } from "../src/state/sessions";
+import { recordings } from "./recordings";
 
 describe("what is wanted", () => {
   it("is read from whatever the agent says, and nothing is made up", () => {
@@ -28,7 +39,69 @@ describe("what is wanted", () => {
   });
 });
 
+describe("what is wanted, in words", () => {
+  // Approvals spoke in the names of tools: "Wants to use fileChange", "Wants to use commandExecution".
+  const file = (name: string, lines: string) =>
+    `diff --git a/${name} b/${name}\n${lines}--- a/${name}\n+++ b/${name}\n@@ -1 +1 @@\n-a\n+b\n`;
+  const gone = (name: string) =>
+    `diff --git a/${name} b/${name}\ndeleted file mode 100644\n--- a/${name}\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n`;
+  const paths = ["/w/a", "/w/b"];
+
+  it.each([
+    ["commandExecution", { command: "make clean" }, "run a command"],
+    ["fileChange", { diff: file("a", "") + file("b", ""), paths }, "change 2 files"],
+    ["Edit", { diff: file("a", "") }, "change a file"],
+    ["Write", { diff: "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n" }, "create a file"],
+    ["fileChange", { diff: gone("a") + gone("b"), paths }, "delete 2 files"],
+    ["fileChange", { diff: gone("a") + file("b", ""), paths }, "change 2 files"],
+    ["Edit", { diff: "not a diff", paths }, "change 2 files"],
+    ["Read", { paths: ["/w/a"] }, "use Read"],
+    ["mcp__tiny__echo", null, "use mcp__tiny__echo"],
+  ])("%s %j", (action, metadata, wish) => {
+    expect(wishOf(action, wantedBy({ action, metadata }))).toBe(wish);
+  });
+
+  it("is one line on a receipt, and where it waits", () => {
+    const asked = {
+      action: "fileChange",
+      metadata: { diff: file("a", "") + file("b", ""), paths },
+    };
+    expect(receiptOf("fileChange", wantedBy(asked))).toBe("Change 2 files: /w/a, /w/b");
+    const run = { permission_id: "1", action: "bash", metadata: { command: "make clean" } };
+    expect(whatWaits({ messages: [], permissions: [run], questions: [] })).toBe(
+      "Wants to run a command: make clean",
+    );
+    expect(receiptOf("Task", wantedBy({ action: "Task", metadata: null }))).toBe("Use Task");
+  });
+
+  it("never names a tool of Codex where it runs or changes something", () => {
+    const codex = recordings().filter(({ name }) => name.startsWith("codex/"));
+    const wishes = codex
+      .flatMap(({ events }) => events)
+      .filter((event) => event.type === "permission.requested")
+      .map(({ data }) => wishOf(data.action, wantedBy(data)));
+    expect(wishes.filter((wish) => /commandExecution|fileChange/.test(wish))).toEqual([]);
+    expect(wishes).toContain("change 4 files");
+  });
+});
+
 describe("what became of it", () => {
+  it("is said of oneself as of oneself", () => {
+    // One's own answer was told as that of a token: "by the token default".
+    const approver = { token: "default", scope: "admin" };
+    expect(outcomeOf({ status: "accept", approver }, "default").by).toBe("by you");
+    expect(outcomeOf({ status: "accept", approver }, "phone").by).toBe("by the token default");
+    expect(outcomeOf({ status: "accept", approver }).by).toBe("by the token default");
+    expect(endOf(null, "once", "default")).toMatchObject({ word: "Allowed once", by: "by you" });
+    const error = new DragomanError(409, {
+      type: "x",
+      title: "Already Resolved",
+      status: 409,
+      details: { winner: { status: "accept", approver } as never },
+    });
+    expect(refusalOf(error, "default")).toBe("You had answered before: allowed once.");
+  });
+
   const token = { token: "phone", scope: "approve" };
 
   it.each([
@@ -164,17 +237,18 @@ describe("questions", () => {
 
 describe("the inbox", () => {
   const session = (sessionId: string) => ({ sessionId }) as Waiting["session"];
-  const waiting = (...ids: readonly [string, string][]): ReadonlyMap<string, Waiting> =>
+  const waiting = (...ids: readonly [string, ...string[]][]): ReadonlyMap<string, Waiting> =>
     new Map(
-      ids.map(([id, request]) => [
+      ids.map(([id, ...requests]) => [
         id,
         {
           session: session(id),
           pending: {
             messages: [],
-            permissions: [{ permission_id: request, action: "bash" }],
+            permissions: requests.map((permission_id) => ({ permission_id, action: "bash" })),
             questions: [],
           },
+          since: requests[0] ?? "",
         },
       ]),
     );
@@ -184,10 +258,19 @@ describe("the inbox", () => {
     const after = linesAfter(before, waiting(["b", "2"], ["a", "3"]));
     expect(after.map(({ id, isOver }) => [id, isOver])).toEqual([
       ["1", true],
-      ["2", false],
       ["3", false],
+      ["2", false],
     ]);
     expect(bySession(after).map((group) => group.map(({ id }) => id))).toEqual([["1", "3"], ["2"]]);
+  });
+
+  it("leaves a session where it stands when the oldest of its requests is gone", () => {
+    // Sessions stood in the order of their oldest request, so to answer one moved its session down.
+    const before = linesAfter([], waiting(["a", "1", "3"], ["b", "2"]));
+    const answered = linesAfter(before, waiting(["a", "3"], ["b", "2"]));
+    const gone = answered.filter(({ isOver }) => !isOver);
+    const after = linesAfter(gone, waiting(["a", "3"], ["b", "2"]));
+    expect(bySession(after).map((group) => group.map(({ id }) => id))).toEqual([["3"], ["2"]]);
   });
 
   it("learns from the events how a request ended", () => {

@@ -9,7 +9,7 @@ import { MOST_FOUND, Scan } from "../src/inspect/eventsScan";
 import { listed, moodOfStatus, pathOf } from "../src/inspect/requests";
 import { curlOf } from "../src/inspect/requestsCurl";
 import { MASK, masked } from "../src/inspect/requestsSecrets";
-import { Memory, message, until } from "./memory";
+import { Memory, message, messageInPieces, until } from "./memory";
 import { recordings } from "./recordings";
 
 describe("a line", () => {
@@ -42,6 +42,20 @@ describe("a line", () => {
 });
 
 describe("a filter", () => {
+  test.each([
+    [NO_FILTER, false],
+    [{ ...NO_FILTER, withoutDeltas: true }, true],
+    [{ ...NO_FILTER, types: new Set(["turn.ended"]) }, true],
+    [{ ...NO_FILTER, types: new Set(["turn.ended", "item.delta"]) }, false],
+  ])("reads no pieces of what is complete where it takes none: %#", async (filter, isCompact) => {
+    const memory = new Memory();
+    memory.events.push(...messageInPieces(1, 3_000));
+    const scan = new Scan(memory.client, "s", { ...filter, text: "work" }, 3_002);
+    await scan.run();
+    expect(scan.found.get()).toMatchObject({ state: "done", seen: 3_002 });
+    expect(memory.asked.every((path) => path.includes("compact=true") === isCompact)).toBe(true);
+  });
+
   const event = message(7, 'He said "Hello",\nand left');
 
   test("finds text anywhere in the event, in any case", () => {
@@ -52,10 +66,21 @@ describe("a filter", () => {
 
   test("takes the types that are chosen, and both must fit", () => {
     const types = new Set(["item.completed"]);
-    expect(fits(event, { types, text: "" })).toBe(true);
-    expect(fits(event, { types: new Set(["error"]), text: "hello" })).toBe(false);
+    expect(fits(event, { ...NO_FILTER, types })).toBe(true);
+    expect(fits(event, { ...NO_FILTER, types: new Set(["error"]), text: "hello" })).toBe(false);
     expect(isFiltering(NO_FILTER)).toBe(false);
-    expect(isFiltering({ types, text: "" })).toBe(true);
+    expect(isFiltering({ ...NO_FILTER, types })).toBe(true);
+  });
+
+  test("takes all but deltas, also types that are not known yet", () => {
+    // To see a log without its deltas one had to choose every other type, a click for each.
+    const filter = { ...NO_FILTER, withoutDeltas: true };
+    const later = { ...event, type: "moon.risen" } as unknown as Event;
+    const delta = { ...event, type: "item.delta", data: { item_id: "i", delta: "x" } };
+    expect(fits(event, filter)).toBe(true);
+    expect(fits(later, filter)).toBe(true);
+    expect(fits(delta as unknown as Event, filter)).toBe(false);
+    expect(isFiltering(filter)).toBe(true);
   });
 });
 

@@ -143,3 +143,43 @@ test("what was deleted while the connection was lost is listed no more", async (
   // While it is tried again it is still lost.
   expect(told).toEqual(["waiting", "open"]);
 });
+
+test("sessions that wait stand in the order in which they began to, whichever is read first", async () => {
+  // The list had the order in which the daemon's answers came, another one after each start.
+  const memory = new Memory();
+  const client = memory.client;
+  const asked = new Map([
+    ["late", ["perm_3"]],
+    ["early", ["perm_1", "perm_4"]],
+    ["middle", ["perm_2"]],
+  ]);
+  vi.spyOn(client, "listSessions").mockImplementation(async () => ({
+    sessions: [...asked.keys()].map((sessionId) => ({ sessionId, createdAt: 0 }) as never),
+    nextCursor: null,
+  }));
+  vi.spyOn(client, "getSession").mockImplementation(
+    async (sessionId) => ({ sessionId, status: "waiting", createdAt: 0 }) as never,
+  );
+  vi.spyOn(client, "getPending").mockImplementation(
+    async (sessionId) =>
+      ({
+        messages: [],
+        permissions: asked.get(sessionId)?.map((permission_id) => ({ permission_id })),
+        questions: [],
+      }) as never,
+  );
+  const sessions = new Sessions(client);
+  const order = () => [...sessions.waiting.get().keys()];
+  for (const id of ["late", "middle", "early"]) await sessions.refresh(id);
+  expect(order()).toEqual(["early", "middle", "late"]);
+  // The first of its requests is answered: it still waits, and stays where it is.
+  asked.set("early", ["perm_4"]);
+  await sessions.refresh("early");
+  expect(order()).toEqual(["early", "middle", "late"]);
+  // It waited no more, and asks again: now it is the last.
+  asked.set("early", []);
+  await sessions.refresh("early");
+  asked.set("early", ["perm_5"]);
+  await sessions.refresh("early");
+  expect(order()).toEqual(["middle", "late", "early"]);
+});

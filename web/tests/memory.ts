@@ -1,13 +1,17 @@
 /** A daemon with one session, in memory: what a client asks for through fetch. */
 
 import { createHash } from "node:crypto";
-import { DragomanClient, type Event } from "dragoman-client";
+import { DragomanClient, type Event, type EventOf } from "dragoman-client";
+import { compact } from "../src/state/fold";
 import type { Store } from "../src/state/store";
 
 export class Memory {
   readonly events: Event[] = [];
   /** What was asked, in order. */
   readonly asked: string[] = [];
+  status = "idle";
+  /** How much was answered, without streams. */
+  answeredBytes = 0;
   /** Held back until it is let go, where a test wants to be in between. */
   gate: Promise<void> = Promise.resolve();
   #streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
@@ -31,6 +35,12 @@ export class Memory {
       this.events.push(event);
       for (const stream of this.#streams) stream.enqueue(frames([event]));
     }
+  }
+
+  /** So much happens that it comes in one piece. */
+  pushAtOnce(...events: Event[]): void {
+    this.events.push(...events);
+    for (const stream of this.#streams) stream.enqueue(frames(events));
   }
 
   /** The next message of the session. */
@@ -58,12 +68,20 @@ export class Memory {
     if (url.pathname.endsWith("/sse")) return this.#stream(offset, signal);
     // What is answered is what was so when it was asked.
     const limit = Number(url.searchParams.get("limit") ?? 1000);
+    const isCompact = url.searchParams.get("compact") === "true";
     const answer = url.pathname.endsWith("/events")
-      ? page(this.events, offset, limit)
-      : { sessionId: "s", eventCount: this.events.length, chain: linkAt(this.events) };
+      ? page(this.events, offset, limit, isCompact)
+      : {
+          sessionId: "s",
+          status: this.status,
+          eventCount: this.events.length,
+          chain: linkAt(this.events),
+        };
     await this.gate;
     signal?.throwIfAborted();
-    return Response.json(answer);
+    const text = JSON.stringify(answer);
+    this.answeredBytes += text.length;
+    return new Response(text, { headers: { "Content-Type": "application/json" } });
   }
 
   #stream(offset: number, signal: AbortSignal | null): Response {
@@ -80,10 +98,12 @@ export class Memory {
   }
 }
 
-function page(events: readonly Event[], offset: number, limit: number) {
+/** Where it is compact, without the pieces of items that are complete on it. */
+function page(events: readonly Event[], offset: number, limit: number, isCompact: boolean) {
   const part = events.slice(offset, offset + limit);
   const last = offset + part.length;
-  return { events: part, hasMore: last < events.length, chain: linkAt(events, last) };
+  const shown = isCompact ? compact(part) : part;
+  return { events: shown, hasMore: last < events.length, chain: linkAt(events, last) };
 }
 
 /** What an event is known by in its log; null beyond the end. */
@@ -143,4 +163,24 @@ export function message(sequence: number, text = `line ${sequence}`): Event {
     },
     raw: null,
   };
+}
+
+/** A message that comes in so many pieces: its beginning, the pieces, its end. */
+export function messageInPieces(
+  first: number,
+  pieces: number,
+  words = "All work and no play. ",
+): Event[] {
+  const whole = message(first, words.repeat(pieces));
+  const { item } = (whole as EventOf<"item.completed">).data;
+  const at = (sequence: number, type: Event["type"], data: unknown) =>
+    ({ ...message(sequence), type, data }) as Event;
+  const begun = { ...item, content: [{ type: "text", text: "" }], status: "in_progress" };
+  return [
+    at(first, "item.started", { item: begun }),
+    ...Array.from({ length: pieces }, (_, piece) =>
+      at(first + 1 + piece, "item.delta", { item_id: item.item_id, delta: words }),
+    ),
+    at(first + 1 + pieces, "item.completed", { item }),
+  ];
 }

@@ -138,6 +138,14 @@ describe("Markdown", () => {
     expect(words(<Markdown text={long} />)).toBe(long);
   });
 
+  test("a very long block is read as Markdown only when it is whole, and a longer one never", () => {
+    // The whole block was read anew with each piece, half a second for 200,000 characters.
+    const long = `**bold** ${"word ".repeat(4_000).trim()}`;
+    expect(shown(long)).toContain("<strong>bold</strong>");
+    expect(renderToStaticMarkup(<Markdown text={long} growing />)).toContain("**bold**");
+    expect(shown(`**bold** ${"word ".repeat(12_000)}`)).toContain("**bold**");
+  });
+
   test("a huge text is cut, and no Markdown", () => {
     const found = shown("**x** ".repeat(MOST_CHARACTERS / 4));
     expect(found).toContain("Show all");

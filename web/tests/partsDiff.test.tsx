@@ -79,11 +79,25 @@ describe("unified diffs", () => {
     expect(shown).toContain("Show 60 more lines");
   });
 
+  test("absolute paths keep the slash that a header has no room for", () => {
+    // Of several files each stood under the name in the header: workspace/a.txt, as if relative.
+    const diff =
+      "diff --git a/workspace/a.txt b/workspace/a.txt\n--- a/workspace/a.txt\n" +
+      "+++ b/workspace/a.txt\n@@ -1 +1 @@\n-a\n+A\n" +
+      "diff --git a/workspace/c.txt b/workspace/d.txt\nrename from workspace/c.txt\n" +
+      "rename to workspace/d.txt\ndiff --git a/e.txt b/e.txt\nnew file mode 100644\n";
+    const paths = ["/workspace/a.txt", "/workspace/c.txt", "/workspace/d.txt"];
+    const shown = renderToStaticMarkup(<Diff diff={diff} paths={paths} />);
+    const names = [...shown.matchAll(/aria-label="Changes to ([^"]*)"/g)].map(([, name]) => name);
+    expect(names).toEqual(["/workspace/a.txt", "/workspace/d.txt", "e.txt"]);
+    expect(shown).toContain("from <bdi>/workspace/c.txt</bdi>");
+  });
+
   test("hostile text in a diff is text with marks", () => {
     const shown = renderToStaticMarkup(
       <Diff
         diff={"--- a/x.ts\n+++ b/x.ts\n@@ -0,0 +1 @@\n+<script>\u202e\n"}
-        path="/tmp/\u202ex.ts"
+        paths={["/tmp/\u202ex.ts"]}
       />,
     );
     expect(shown).not.toContain("<script>");

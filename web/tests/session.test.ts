@@ -61,16 +61,11 @@ function inPython(state: SessionState) {
   };
 }
 
-/** Without what the daemon learns elsewhere than from events. */
+/** What the daemon learns elsewhere than from events, or the page does from the daemon. */
+const ELSEWHERE = ["native_session_id", "confirmed", "tentative_id", "open_since", "preview"];
+
 function touched(state: Record<string, unknown>) {
-  const {
-    native_session_id: _,
-    confirmed: __,
-    tentative_id: ____,
-    open_since: ___,
-    ...rest
-  } = state;
-  return rest;
+  return Object.fromEntries(Object.entries(state).filter(([name]) => !ELSEWHERE.includes(name)));
 }
 
 const NONE: Usage = {

@@ -50,6 +50,6 @@ test("what waits is said in a line", () => {
     permissions: [permission({ command: "make clean" }), permission(null)],
     questions: [],
   };
-  expect(whatWaits(pending)).toBe("bash: make clean and 1 more");
-  expect(whatWaits({ ...pending, permissions: [permission(null)] })).toBe("bash");
+  expect(whatWaits(pending)).toBe("Wants to run a command: make clean and 1 more");
+  expect(whatWaits({ ...pending, permissions: [permission(null)] })).toBe("Wants to use bash");
 });

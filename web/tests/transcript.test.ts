@@ -1,7 +1,8 @@
 import type { Event } from "dragoman-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { SLICE_PIECES } from "../src/state/slices";
 import { Transcript, type Window } from "../src/state/transcript";
-import { Memory, message, until } from "./memory";
+import { Memory, message, messageInPieces, until } from "./memory";
 
 const opened: Transcript[] = [];
 
@@ -18,9 +19,60 @@ afterEach(() => {
 test("opens at the end, with what the last lines need and no more", async () => {
   const { transcript, memory } = await open(100_000);
   const window = transcript.window.get();
-  expect(window).toMatchObject({ first: 98_001, last: 100_000, atEnd: true, loading: null });
+  expect(window).toMatchObject({ first: 99_751, last: 100_000, atEnd: true, loading: null });
   expect(texts(window).at(-1)).toBe("line 100000");
   expect(memory.asked).toHaveLength(3);
+});
+
+test("reads back until the view is full, and no further", async () => {
+  // To open a session the whole log was read, or most of it: 73.7 MB of 100,000 events.
+  const memory = new Memory();
+  while (memory.events.length < 40_000) {
+    memory.events.push(...messageInPieces(memory.events.length + 1, 230, "word "));
+  }
+  const transcript = await opening(memory);
+  const window = transcript.window.get();
+  expect(window.atEnd).toBe(true);
+  expect(texts(window).length).toBeGreaterThanOrEqual(8);
+  expect(texts(window).length).toBeLessThan(40);
+  expect(texts(window).every((text) => text.length === 5 * 230)).toBe(true);
+  expect(memory.answeredBytes).toBeLessThan(400_000);
+  expect(memory.asked.length).toBeLessThanOrEqual(8);
+
+  const before = texts(window).length;
+  await transcript.earlier();
+  expect(texts(transcript.window.get()).length).toBeGreaterThan(before + 20);
+});
+
+test("a long text fills the view, and nothing before it is read", async () => {
+  // A text of 100,000 pieces is one line, and for more lines all of it was read.
+  const memory = new Memory(100);
+  memory.events.push(...messageInPieces(101, 50_000, "word "));
+  const window = (await opening(memory)).window.get();
+  expect(texts(window).at(-1)).toHaveLength(5 * 50_000);
+  expect(memory.asked.filter((path) => path.includes("/events?"))).toHaveLength(1);
+});
+
+test("shows a piece in the middle of a long text", async () => {
+  const memory = new Memory(100);
+  memory.events.push(...messageInPieces(101, 1_500, "x"));
+  for (let count = 0; count < 3_000; count++) memory.say();
+  const transcript = await opening(memory);
+  await transcript.show(1_200);
+  const window = transcript.window.get();
+  expect(window.first).toBeLessThanOrEqual(1_200);
+  expect(window.last).toBeGreaterThanOrEqual(1_200);
+  expect(texts(window)[0]).toHaveLength(1_500);
+});
+
+test("reads back to where the turn began that is running", async () => {
+  const memory = new Memory(5_000);
+  memory.status = "running";
+  const data = { phase: "started", turn_id: "turn_1" };
+  memory.events[2_999] = { ...message(3_000), type: "turn.started", data } as Event;
+  const { first, view } = (await opening(memory)).window.get();
+  expect(view.state.turnId).toBe("turn_1");
+  expect(first).toBeGreaterThan(1_000);
 });
 
 test("a session without events is there, and empty", async () => {
@@ -31,9 +83,8 @@ test("a session without events is there, and empty", async () => {
 test("takes in what is earlier, to the beginning", async () => {
   const { transcript } = await open(5_000);
   await transcript.earlier();
-  expect(transcript.window.get().first).toBe(1_001);
-  await transcript.earlier();
-  await transcript.earlier();
+  expect(transcript.window.get().first).toBe(4_251);
+  while (transcript.window.get().first > 1) await transcript.earlier();
   const window = transcript.window.get();
   expect(window.first).toBe(1);
   expect(texts(window)).toHaveLength(5_000);
@@ -42,13 +93,14 @@ test("takes in what is earlier, to the beginning", async () => {
 
 test("lets the far end go, and finds it again", async () => {
   const { transcript } = await open(40_000);
-  for (let times = 0; times < 10; times++) await transcript.earlier();
+  while (transcript.window.get().first > 18_001) await transcript.earlier();
   const back = transcript.window.get();
-  expect(back).toMatchObject({ first: 18_001, last: 30_000, atEnd: false });
+  expect(back).toMatchObject({ last: back.first + 11_999, atEnd: false });
   expect(texts(back)).toHaveLength(12_000);
 
   await transcript.later();
-  expect(transcript.window.get()).toMatchObject({ first: 20_001, last: 32_000, atEnd: false });
+  const [first, last] = [back.first + 2_000, back.last + 2_000];
+  expect(transcript.window.get()).toMatchObject({ first, last, atEnd: false });
   expectWhole(transcript.window.get());
   await transcript.toEnd();
   expect(transcript.window.get()).toMatchObject({ last: 40_000, atEnd: true });
@@ -61,6 +113,29 @@ test("follows, and stays bounded", async () => {
   const window = transcript.window.get();
   expect(texts(window).length).toBeLessThanOrEqual(16_000);
   expectWhole(window);
+});
+
+test("takes a burst in slices, between which the browser has its turn", async () => {
+  // All that came at once was taken in at once: 20,000 events stopped the page for 645 ms.
+  const { transcript, memory } = await open(10);
+  let [count, most, pauses] = [0, 0, 0];
+  vi.stubGlobal("scheduler", {
+    yield: async () => {
+      pauses += 1;
+      count = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  });
+  transcript.listen(() => {
+    count += 1;
+    most = Math.max(most, count);
+  });
+  const burst = Array.from({ length: 5_000 }, (_, at) => message(11 + at));
+  memory.pushAtOnce(...burst);
+  await until(transcript.window, ({ last }) => last === 5_010);
+  expect(most).toBeLessThanOrEqual(SLICE_PIECES);
+  expect(pauses).toBeGreaterThanOrEqual(5_000 / SLICE_PIECES);
+  expectWhole(transcript.window.get());
 });
 
 test("goes on after a cut, without a hole and without anything twice", async () => {
@@ -176,10 +251,14 @@ test("a session that is not there is an error; closed, it lets go of its connect
 
 async function open(count: number): Promise<{ transcript: Transcript; memory: Memory }> {
   const memory = new Memory(count);
+  return { transcript: await opening(memory), memory };
+}
+
+async function opening(memory: Memory): Promise<Transcript> {
   const transcript = made(memory);
   void transcript.open();
   await until(transcript.window, ({ connection }) => connection === "open");
-  return { transcript, memory };
+  return transcript;
 }
 
 function made(memory: Memory): Transcript {

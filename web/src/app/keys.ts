@@ -1,6 +1,7 @@
 /** Keys that do something everywhere. A field that is being typed in keeps its own. */
 
 import { useEffect } from "react";
+import { Store } from "../state/store";
 
 export interface Shortcut {
   key: string;
@@ -13,6 +14,16 @@ export interface Shortcut {
   /** Not named in the help sheet: another of the same kind is. */
   unlisted?: boolean;
 }
+
+/** The field that is being typed in: as long as there is one, keys are letters. */
+export const focusedField = new Store<Element | null>(null);
+
+document.addEventListener("focusin", ({ target }) =>
+  focusedField.set(isField(target) ? target : null),
+);
+document.addEventListener("focusout", ({ relatedTarget }) => {
+  if (relatedTarget === null) focusedField.set(null);
+});
 
 /** All shortcuts that are in force, for the help sheet. */
 export const shortcuts = new Set<readonly Shortcut[]>();
@@ -44,9 +55,11 @@ export function isBusy(): boolean {
   return document.querySelector("dialog[open], :popover-open, [role=menu]") !== null;
 }
 
-function isField(target: EventTarget | null): boolean {
+/** What takes letters; a box that is ticked takes none. */
+function isField(target: EventTarget | null): target is HTMLElement {
   return (
     target instanceof HTMLElement &&
-    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+    (target.isContentEditable ||
+      target.matches("input:not([type=radio], [type=checkbox]), textarea, select"))
   );
 }

@@ -31,6 +31,11 @@ export function useMay(scope: Scope): boolean {
   return useStore(daemon)?.caller.scopes.includes(scope) ?? false;
 }
 
+/** The name of one's own token; null as long as the daemon has not said. */
+export function useCaller(): string | null {
+  return useStore(daemon)?.caller.token ?? null;
+}
+
 /** What to show in place of what one may not do, or null where one may. */
 export function useRefusal(scope: Scope, refusal: string): string | null {
   const isKnown = useStore(daemon) !== null;

@@ -1,4 +1,5 @@
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { useProblem } from "../app/reconnect";
 import { useRefusal } from "../app/rights";
 import { Plain } from "../parts/Plain";
 import { isLost, useLeaving } from "../ui/focus";
@@ -36,15 +37,12 @@ export function AskCard(props: {
 }
 
 /** What a request is about, above all else. */
-export function AskHead(props: { kind: string; name?: string; children?: ReactNode }) {
+export function AskHead(props: { kind: string; children?: ReactNode }) {
   return (
     <div className="ask-head">
-      <span className="ask-kind">{props.kind}</span>
-      {props.name && (
-        <strong className="ask-name">
-          <Plain text={props.name} />
-        </strong>
-      )}
+      <span className="ask-kind">
+        <Plain text={props.kind} />
+      </span>
       {props.children}
     </div>
   );
@@ -100,7 +98,8 @@ export function SettledCard(props: {
   );
 }
 
-function Problem({ text }: { text: string | null }) {
+function Problem(props: { text: string | null }) {
+  const text = useProblem(props.text);
   return (
     <div role="alert">
       {text && (

@@ -1,3 +1,4 @@
+import { useProblem } from "../app/reconnect";
 import { Plain } from "../parts/Plain";
 import { focusBeside } from "../ui/focus";
 import { bytes } from "../ui/words";
@@ -62,10 +63,11 @@ function Picture({ file }: { file: Attached }) {
 }
 
 function Progress({ file }: { file: Attached }) {
-  if (file.problem !== null) {
+  const problem = useProblem(file.problem);
+  if (problem !== null) {
     return (
       <span role="alert" className="bad-text">
-        {file.problem}
+        {problem}
       </span>
     );
   }

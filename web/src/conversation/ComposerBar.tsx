@@ -3,11 +3,15 @@ import { useRef } from "react";
 import { type DraftValue, obstacle } from "./draft";
 import { isTouch } from "./touch";
 
+/** What the key Escape does. */
+export type EscapeKey = "interrupts" | "goes to the request";
+
 /** The buttons below the field. */
 export function ComposerBar(props: {
   value: DraftValue;
   isRunning: boolean;
   isStopping: boolean;
+  escapeKey: EscapeKey | null;
   canSteer: boolean;
   isDropping: boolean;
   onAttach: (files: Iterable<File>) => void;
@@ -27,7 +31,7 @@ export function ComposerBar(props: {
           type="button"
           className="button danger"
           disabled={props.isStopping}
-          title="Ends the turn, not the session (Esc)"
+          title={`Ends the turn, not the session${props.escapeKey === "interrupts" ? " (Esc)" : ""}`}
           onClick={props.onInterrupt}
         >
           <StopIcon />
@@ -58,12 +62,16 @@ export function ComposerBar(props: {
   );
 }
 
-function hint({ value, isRunning, isDropping }: Parameters<typeof ComposerBar>[0]): string {
+function hint(props: Parameters<typeof ComposerBar>[0]): string {
+  const { value, isRunning, isDropping, escapeKey } = props;
   if (isDropping) return "Drop files to attach them";
   if (value.files.some((file) => file.path === null && file.problem === null)) return "Uploading…";
-  if (isRunning && value.text !== "") return "It will wait for the turn to end";
-  if (isTouch()) return "";
-  return isRunning ? "Esc interrupts" : "Enter sends, Shift+Enter makes a new line";
+  const isWaiting = isRunning && value.text !== "";
+  const waits = isWaiting ? "It will wait for the turn to end" : "";
+  if (isTouch()) return waits;
+  const escapes = escapeKey === null ? "" : `Esc ${escapeKey}`;
+  if (isRunning || escapes) return [waits, escapes].filter(Boolean).join(" · ");
+  return "Enter sends, Shift+Enter makes a new line";
 }
 
 function Attach(props: { onAttach: (files: Iterable<File>) => void }) {

@@ -9,12 +9,13 @@ import {
   useState,
 } from "react";
 import { client, sessions } from "../app/api";
-import { type Shortcut, useShortcuts } from "../app/keys";
+import { focusedField, type Shortcut, useShortcuts } from "../app/keys";
+import { useProblem } from "../app/reconnect";
 import { type Store, useStore } from "../state/store";
 import { complain } from "../ui/notices";
 import { Attachments } from "./Attachments";
-import { focusFirstAsk } from "./askKeys";
-import { ComposerBar } from "./ComposerBar";
+import { focusFirstAsk, useHasAsks } from "./askKeys";
+import { ComposerBar, type EscapeKey } from "./ComposerBar";
 import { ComposerField } from "./ComposerField";
 import { useCapabilities } from "./capabilities";
 import { obstacle } from "./draft";
@@ -34,6 +35,7 @@ export const ComposerForm = memo(function ComposerForm(props: {
   const { sessionId, isRunning } = props;
   const draft = draftOf(sessionId);
   const value = useStore(draft.value);
+  const problem = useProblem(value.problem);
   const field = useRef<HTMLTextAreaElement>(null);
   const isDropping = useDrop((files) => draft.attach(files));
   const { isStopping, interrupt } = useInterrupt(sessionId);
@@ -59,6 +61,7 @@ export const ComposerForm = memo(function ComposerForm(props: {
     if (comesToSpeak(sessionId)) field.current?.focus();
   }, [sessionId]);
   useKeys(field, isRunning, interrupt);
+  const escapeKey = useEscapeKey(field, isRunning);
   return (
     <div className="composer-box" data-dropping={isDropping || undefined}>
       <Attachments draft={draft} files={value.files} />
@@ -74,11 +77,12 @@ export const ComposerForm = memo(function ComposerForm(props: {
           if (!focusFirstAsk() && isRunning) interrupt();
         }}
       />
-      <div role="alert">{value.problem && <p className="composer-problem">{value.problem}</p>}</div>
+      <div role="alert">{problem && <p className="composer-problem">{problem}</p>}</div>
       <ComposerBar
         value={value}
         isRunning={isRunning}
         isStopping={isStopping}
+        escapeKey={escapeKey}
         canSteer={canSteer}
         isDropping={isDropping}
         onAttach={(files) => draft.attach(files)}
@@ -96,10 +100,24 @@ function useKeys(
 ): void {
   const keys = useMemo<readonly Shortcut[]>(() => {
     const write = { key: "m", does: "Write a message", act: () => field.current?.focus() };
-    const stop = { key: "Escape", does: "Interrupt the turn", act: interrupt };
+    const does = "Interrupt the turn; from the message, first go to a request";
+    const stop = { key: "Escape", does, act: interrupt };
     return isRunning ? [write, stop] : [write];
   }, [field, isRunning, interrupt]);
   useShortcuts(keys);
+}
+
+/** What Escape does now: it leads from the message to a request, and interrupts where there is none. */
+function useEscapeKey(
+  field: { current: HTMLTextAreaElement | null },
+  isRunning: boolean,
+): EscapeKey | null {
+  const typedIn = useStore(focusedField);
+  const hasAsks = useHasAsks();
+  // Another field has an Escape of its own.
+  if (typedIn !== null && typedIn !== field.current) return null;
+  if (typedIn !== null && hasAsks) return "goes to the request";
+  return isRunning ? "interrupts" : null;
 }
 
 /** Ends the running turn. */

@@ -98,7 +98,7 @@ export function Conversation(props: { transcript: Transcript; sequence: number |
               </div>
             );
           })}
-          {window.atEnd && <Working view={view} />}
+          {window.atEnd && <Working view={view} isLost={window.connection === "waiting"} />}
         </div>
       </div>
       {(!isAtEnd || !window.atEnd) && rows.length > 0 && (
@@ -121,20 +121,24 @@ function Edge({ window, empty }: { window: Window; empty: boolean }) {
   return null;
 }
 
-/** Says that a turn is running, and for how long. */
-function Working({ view }: { view: View }) {
+/** Says that a turn is running, and for how long; of what cannot be heard nobody knows. */
+function Working({ view, isLost }: { view: View; isLost: boolean }) {
   const { turnId, turnStartedAt, permissions, questions } = view.state;
   if (turnId === null || turnStartedAt === null) return null;
   const waits = Object.keys(permissions).length + Object.keys(questions).length > 0;
   return (
-    <p className="conversation-working" data-waits={waits}>
+    <p className="conversation-working" data-waits={waits || isLost} data-lost={isLost}>
       <span className="conversation-dots" aria-hidden="true" />
-      {waits ? "Waiting for you" : <Elapsed since={turnStartedAt} />}
+      {waits ? "Waiting for you" : <Elapsed since={turnStartedAt} isLost={isLost} />}
     </p>
   );
 }
 
-function Elapsed({ since }: { since: string }) {
-  const passed = useNow(1_000) - Date.parse(since);
-  return <>Working{passed >= 2_000 && ` · ${duration(Math.floor(passed / 1000) * 1000)}`}</>;
+function Elapsed({ since, isLost }: { since: string; isLost: boolean }) {
+  const now = useNow(1_000);
+  const heard = useRef(now);
+  if (!isLost) heard.current = now;
+  const passed = heard.current - Date.parse(since);
+  const time = passed >= 2_000 ? ` · ${duration(Math.floor(passed / 1000) * 1000)}` : "";
+  return `${isLost ? "Connection lost" : "Working"}${time}`;
 }

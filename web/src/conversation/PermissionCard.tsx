@@ -1,11 +1,11 @@
 import type { PermissionReply, PermissionRequested, PermissionResolved } from "dragoman-client";
 import { useEffect, useRef } from "react";
 import { client } from "../app/api";
-import { useMay } from "../app/rights";
+import { useCaller, useMay } from "../app/rights";
 import type { PermissionEntry } from "../state/fold";
 import { AskCard, AskHead, SettledCard } from "./AskCard";
 import { useAskKeys } from "./askKeys";
-import { endOf, summaryOf, wantedBy } from "./asks";
+import { endOf, receiptOf, wantedBy, wishOf } from "./asks";
 import { PermissionReplies } from "./PermissionReplies";
 import { PermissionWhat } from "./PermissionWhat";
 import { useAnswer } from "./useAnswer";
@@ -43,6 +43,7 @@ export function PermissionAsk(props: {
   const isOnItsWay = given !== null && !counts;
   const isOpen = resolved === null && (!props.isOver || isOnItsWay);
   const mayAnswer = useMay("approve");
+  const caller = useCaller();
   const reply = (what: PermissionReply, message?: string) =>
     answer(what, () =>
       client.replyPermission(sessionId, asked.permission_id, { reply: what, message }),
@@ -58,9 +59,9 @@ export function PermissionAsk(props: {
     return (
       <SettledCard
         label={label}
-        outcome={endOf(resolved, given)}
+        outcome={endOf(resolved, given, caller)}
         at={props.resolvedAt}
-        about={[asked.action, summaryOf(wanted)].filter(Boolean).join(": ")}
+        about={receiptOf(asked.action, wanted)}
         problem={[problem, late].filter(Boolean).join(" ") || null}
         isMine={given !== null}
         hadFocus={hadFocus}
@@ -76,7 +77,7 @@ export function PermissionAsk(props: {
       problem={problem}
       hadFocus={hadFocus}
     >
-      <AskHead kind="Wants to use" name={asked.action}>
+      <AskHead kind={`Wants to ${wishOf(asked.action, wanted)}`}>
         {wanted.bySubagent && <span className="chip">subagent</span>}
       </AskHead>
       <PermissionWhat id={asked.permission_id} wanted={wanted} />

@@ -20,7 +20,7 @@ export function PermissionWhat({ id, wanted }: { id: string; wanted: Wanted }) {
           </code>
         </pre>
       )}
-      {diff ? <Diff id={id} diff={diff} path={paths.length === 1 ? paths[0] : undefined} /> : null}
+      {diff ? <Diff id={id} diff={diff} paths={paths} /> : null}
       {!diff && paths.length > 0 && <Paths paths={paths} />}
       {cwd && (
         <p className="dim small">

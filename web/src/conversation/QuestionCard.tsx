@@ -1,5 +1,6 @@
 import type { Question, QuestionRequested, QuestionResolved } from "dragoman-client";
 import { useEffect, useRef } from "react";
+import { useCaller } from "../app/rights";
 import { Plain } from "../parts/Plain";
 import type { QuestionEntry } from "../state/fold";
 import { SettledCard } from "./AskCard";
@@ -35,6 +36,7 @@ export function QuestionAsk(props: {
 }) {
   const { asked, resolved } = props;
   const answering = useAnswer(props.sessionId);
+  const caller = useCaller();
   const questions = questionsOf(asked);
   const label = `Question: ${questions[0]?.header ?? asked.prompt}`;
   const { given, counts } = answering;
@@ -59,7 +61,7 @@ export function QuestionAsk(props: {
   return (
     <SettledCard
       label={label}
-      outcome={endOf(resolved, given)}
+      outcome={endOf(resolved, given, caller)}
       at={props.resolvedAt}
       about={questions.map(nameOf).join(", ")}
       problem={answering.problem}

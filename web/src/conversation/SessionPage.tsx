@@ -60,7 +60,7 @@ function Inside(
   const wasKnown = useWasTrue(session !== undefined);
   const isMissing = error instanceof DragomanError && error.status === 404;
   const isGone = isMissing || (wasKnown && !session);
-  useWhenBack(error !== null && !isMissing, props.onAgain);
+  useWhenBack(isMissing ? null : error, props.onAgain);
   if (isGone) return <Gone id={id} wasHere={wasKnown} />;
   return (
     <div className="session">
@@ -91,15 +91,23 @@ function Inside(
   );
 }
 
-/** Tries again what failed, once the daemon is back. */
-function useWhenBack(failed: boolean, again: () => void): void {
+/** So long after it failed it is tried again, where the daemon can be heard all the same. */
+const RETRY_MS = 1_000;
+
+/** Tries again what failed, once the daemon is back; it may be so before this has failed. */
+function useWhenBack(error: Error | null, again: () => void): void {
   const isOpen = useStore(sessions.connection) === "open";
   const wasOpen = useRef(isOpen);
   useEffect(() => {
     const isBack = isOpen && !wasOpen.current;
     wasOpen.current = isOpen;
-    if (isBack && failed) again();
-  }, [isOpen, failed, again]);
+    if (error === null || !isOpen) return;
+    if (isBack) return again();
+    // What the daemon itself has refused it would refuse again.
+    if (error instanceof DragomanError) return;
+    const timer = setTimeout(again, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [isOpen, error, again]);
 }
 
 function useWasTrue(now: boolean): boolean {

@@ -1,7 +1,10 @@
-/** The keys that answer: they act on the request that has the focus, else on the first in sight. */
+/**
+ * The keys that answer: they act on the request that has the focus, else on the first in sight, and
+ * are shown where they would. In a field they are letters, and Escape leads from there to a request.
+ */
 
 import { type RefObject, useEffect, useRef } from "react";
-import { isBusy, type Shortcut, shortcuts } from "../app/keys";
+import { focusedField, isBusy, type Shortcut, shortcuts } from "../app/keys";
 import { Store, useStore } from "../state/store";
 
 export type AskKind = "permission" | "question";
@@ -17,6 +20,8 @@ interface Ask {
 const UNSEEN_MS = 800;
 
 const open = new Set<Ask>();
+/** Whether there is one that waits. */
+const hasAsks = new Store(false);
 /** Those that came before one took the focus: only what comes later may take it again. */
 const greeted = new Set<string>();
 /** The one that took it, as long as nobody put it elsewhere. */
@@ -62,8 +67,13 @@ export function useAskKeys(
     const press = (key: string) => latest.current(key);
     return enter({ id, kind, element: element.current, press });
   }, [id, kind, isOpen]);
-  return { element, isCurrent: useStore(current)[kind]?.id === id };
+  const isTyping = useStore(focusedField) !== null;
+  const isNext = useStore(current)[kind]?.id === id;
+  return { element, isCurrent: isNext && !isTyping };
 }
+
+/** Whether a request waits that can be answered here. */
+export const useHasAsks = (): boolean => useStore(hasAsks);
 
 /** Give the focus to the first request that is open, if there is one. */
 export function focusFirstAsk(): boolean {
@@ -74,10 +84,12 @@ export function focusFirstAsk(): boolean {
 
 function enter(ask: Ask): () => void {
   open.add(ask);
+  hasAsks.set(true);
   sight.observe(ask.element);
   look();
   return () => {
     open.delete(ask);
+    hasAsks.set(open.size > 0);
     sight.unobserve(ask.element);
     look();
   };

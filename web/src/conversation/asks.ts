@@ -9,6 +9,7 @@ import {
   type QuestionRequested,
   type QuestionResolved,
 } from "dragoman-client";
+import { readDiff } from "../parts/unified";
 import { reason } from "../ui/notices";
 import type { Mood } from "../ui/words";
 
@@ -43,6 +44,24 @@ export function wantedBy(asked: Pick<PermissionRequested, "action" | "metadata">
     bySubagent: text(about.subagent_id) !== null,
     input: inputOf(about.input, [about.command, about.cwd, about.description]),
   };
+}
+
+/** What the agent wants to do, as one would say it: "run a command", "change 2 files". */
+export function wishOf(action: string, { command, diff, paths }: Wanted): string {
+  if (command !== null) return "run a command";
+  if (diff === null) return `use ${action}`;
+  const files = readDiff(diff);
+  const count = files.length || paths.length || 1;
+  const is = (change: string) => files.length > 0 && files.every((file) => file.change === change);
+  const verb = is("new") ? "create" : is("deleted") ? "delete" : "change";
+  return `${verb} ${count === 1 ? "a file" : `${count} files`}`;
+}
+
+/** What was asked for, in one line. */
+export function receiptOf(action: string, wanted: Wanted): string {
+  const wish = wishOf(action, wanted);
+  const said = wish.charAt(0).toUpperCase() + wish.slice(1);
+  return [said, summaryOf(wanted)].filter(Boolean).join(": ");
 }
 
 /** One line that says what it is about. */
@@ -93,7 +112,11 @@ const WORDS: Readonly<Record<string, string>> = {
   rejected: "Rejected",
 };
 
-export function outcomeOf({ status, approver, metadata }: Settled): Outcome {
+/** How it ended; `caller` is the token of whoever reads this. */
+export function outcomeOf(
+  { status, approver, metadata }: Settled,
+  caller: string | null = null,
+): Outcome {
   const about = facts(metadata);
   const withdrawn = approver ? null : text(about.reason);
   if (withdrawn !== null) {
@@ -104,7 +127,7 @@ export function outcomeOf({ status, approver, metadata }: Settled): Outcome {
     // A mode or a rule answers each time anew: "once" would say something about the next time.
     word: approver?.rule && !refused ? "Allowed" : (WORDS[status] ?? status),
     mood: refused ? "bad" : "good",
-    by: approver ? byWhom(approver) : null,
+    by: approver ? byWhom(approver, caller) : null,
     why: refused ? text(about.message) : null,
   };
 }
@@ -117,13 +140,20 @@ const SENT: Readonly<Record<string, string>> = {
 };
 
 /** How a request ended, as far as it is known: by its event, else by the answer from here that counts. */
-export function endOf(resolved: Settled | null, given: string | null): Outcome {
-  if (resolved !== null) return outcomeOf(resolved);
-  if (given !== null) return outcomeOf({ status: SENT[given] ?? given });
+export function endOf(
+  resolved: Settled | null,
+  given: string | null,
+  caller: string | null,
+): Outcome {
+  if (resolved !== null) return outcomeOf(resolved, caller);
+  if (given !== null) return { ...outcomeOf({ status: SENT[given] ?? given }), by: BY_YOU };
   return { word: "Over", mood: "", by: null, why: "It waits no more." };
 }
 
-function byWhom({ token, rule }: Approver): string | null {
+const BY_YOU = "by you";
+
+function byWhom({ token, rule }: Approver, caller: string | null): string | null {
+  if (!rule && token && token === caller) return BY_YOU;
   if (!rule) return token ? `by the token ${token}` : null;
   const [kind, ...rest] = rule.split(":");
   const name = rest.join(":");
@@ -134,20 +164,22 @@ function byWhom({ token, rule }: Approver): string | null {
 }
 
 /** Why an answer did not count: what was answered before, and by whom; else the daemon's words. */
-export function refusalOf(error: unknown): string {
+export function refusalOf(error: unknown, caller: string | null = null): string {
   if (error instanceof NoAnswer) return `${reason(error)} You can answer again.`;
   const winner = error instanceof DragomanError ? error.problem.details?.winner : undefined;
   if (typeof winner !== "object" || winner === null) return `Not answered: ${reason(error)}`;
   const won = winner as Facts;
-  const { word, by, why } = outcomeOf({
+  const settled = {
     status: String(won.status),
     approver: won.approver as Approver | undefined,
     metadata: won,
-  });
+  };
+  const { word, by, why } = outcomeOf(settled, caller);
   const answers = answersIn(won.answers);
-  const said = [word.toLowerCase() + (answers && `: ${answers}`), by, why].filter(Boolean);
+  const what = word.toLowerCase() + (answers && `: ${answers}`);
+  if (by === BY_YOU) return `You had answered before: ${what}.`;
   const who = by === null ? "It was over before your answer came" : "Somebody else was first";
-  return `${who}: ${said.join(", ")}.`;
+  return `${who}: ${[what, by, why].filter(Boolean).join(", ")}.`;
 }
 
 function answersIn(answers: unknown): string {

@@ -16,8 +16,10 @@ import { complain } from "../ui/notices";
 import { holderOf, rowOf } from "./conversationFind";
 import { watchMoves } from "./conversationFollow";
 
-/** So many lines before an edge more are asked for. */
+/** So many lines before an edge more are asked for, */
 const NEAR_EDGE = 12;
+/** where that is no more than so many screens away: one line may fill them. */
+const NEAR_SCREENS = 2;
 /** So long a line that was asked for is held in its place; then the list holds what one sees. */
 const HOLD_MS = 2_000;
 
@@ -98,6 +100,8 @@ export function useEdges(
   const range = list.range;
   const top = range?.startIndex ?? NEAR_EDGE;
   const bottom = range?.endIndex ?? 0;
+  const screen = list.scrollRect?.height ?? 0;
+  const isNearTop = top < NEAR_EDGE && (list.scrollOffset ?? 0) <= NEAR_SCREENS * screen;
   const failedAt = useRef("");
   useEffect(() => {
     const place = `${top}–${bottom} of ${count}`;
@@ -107,9 +111,9 @@ export function useEdges(
       failedAt.current = place;
       tell(error);
     };
-    if (top < NEAR_EDGE && first > 1) void transcript.earlier().catch(fail);
+    if (isNearTop && first > 1) void transcript.earlier().catch(fail);
     else if (!atEnd && bottom > count - NEAR_EDGE) void transcript.later().catch(fail);
-  }, [transcript, loading, count, top, bottom, first, atEnd, isThere]);
+  }, [transcript, loading, count, top, bottom, isNearTop, first, atEnd, isThere]);
 }
 
 /** How many lines came since one left the end. */

@@ -1,5 +1,6 @@
 import { useRef, useState } from "react";
 import { sessions } from "../app/api";
+import { useCaller } from "../app/rights";
 import { refusalOf } from "./asks";
 
 export interface Answering {
@@ -14,6 +15,7 @@ export interface Answering {
 
 /** Sends one answer at a time. */
 export function useAnswer(sessionId: string): Answering {
+  const caller = useCaller();
   const [given, setGiven] = useState<string | null>(null);
   const [counts, setCounts] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -30,7 +32,7 @@ export function useAnswer(sessionId: string): Answering {
     } catch (error) {
       busy.current = false;
       setGiven(null);
-      setProblem(refusalOf(error));
+      setProblem(refusalOf(error, caller));
     } finally {
       sessions.touch(sessionId);
     }

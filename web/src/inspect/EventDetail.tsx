@@ -1,6 +1,7 @@
 import type { Event } from "dragoman-client";
 import { type ReactNode, useEffect, useState } from "react";
 import { client } from "../app/api";
+import { useReconnects } from "../app/reconnect";
 import { href, toSession } from "../app/route";
 import { Json } from "../parts/Json";
 import { Plain } from "../parts/Plain";
@@ -73,6 +74,8 @@ function useEvent(sessionId: string, sequence: number, includeRaw: boolean, know
   const [fetched, setFetched] = useState<Event | null>(null);
   const [problem, setProblem] = useState("");
   const isHere = known !== undefined && !includeRaw;
+  const reconnects = useReconnects();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a daemon that is back is asked again.
   useEffect(() => {
     setProblem("");
     if (isHere) return;
@@ -88,7 +91,7 @@ function useEvent(sessionId: string, sequence: number, includeRaw: boolean, know
         if (!stop.signal.aborted) setProblem(reason(error));
       });
     return () => stop.abort();
-  }, [sessionId, sequence, includeRaw, isHere]);
+  }, [sessionId, sequence, includeRaw, isHere, reconnects]);
   const event = isHere ? known : fetched;
   // While the next one is fetched, the one before it is not shown under its number.
   return { event: event?.sequence === sequence ? event : (known ?? null), problem };

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { FAMILIES, type Filter, moodOf } from "./events";
+import { FAMILIES, type Filter, moodOf, NO_FILTER } from "./events";
 import type { Found } from "./eventsScan";
 import "./EventsBar.css";
 
@@ -52,11 +52,22 @@ function Types({ filter, onFilter }: Props) {
   const toggle = (type: string) => {
     const types = new Set(filter.types);
     if (!types.delete(type)) types.add(type);
-    onFilter({ ...filter, types });
+    onFilter({ ...filter, types, withoutDeltas: false });
   };
+  const { withoutDeltas } = filter;
   return (
     <div className="events-types">
       <span className="events-types-label">Types</span>
+      <button
+        type="button"
+        className="events-type"
+        aria-pressed={withoutDeltas}
+        onClick={() =>
+          onFilter({ ...filter, types: NO_FILTER.types, withoutDeltas: !withoutDeltas })
+        }
+      >
+        all but deltas
+      </button>
       {FAMILIES.map(([family, types]) => (
         <fieldset key={family} className="events-family">
           <legend className="unseen">{family}</legend>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { client } from "../app/api";
+import { useProblem } from "../app/reconnect";
 import { Dialog } from "../ui/Dialog";
 import { reason, say } from "../ui/notices";
 import { exported, type Format, nameOf } from "./exportLog";
@@ -72,13 +73,14 @@ export function ExportDialog(props: { sessionId: string; onClose: () => void }) 
 
 function useExport(sessionId: string, onDone: () => void) {
   const [progress, setProgress] = useState<{ done: number; of: number } | null>(null);
-  const [problem, setProblem] = useState("");
+  const [failure, setFailure] = useState("");
+  const problem = useProblem(failure);
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), []);
   const save = async (format: Format) => {
     stop.current = new AbortController();
     const { signal } = stop.current;
-    setProblem("");
+    setFailure("");
     setProgress({ done: 0, of: 0 });
     try {
       const session = await client.getSession(sessionId);
@@ -89,7 +91,7 @@ function useExport(sessionId: string, onDone: () => void) {
       onDone();
     } catch (error) {
       if (signal.aborted) return;
-      setProblem(reason(error));
+      setFailure(reason(error));
       setProgress(null);
     }
   };

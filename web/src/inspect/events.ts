@@ -16,10 +16,12 @@ export interface Row {
 export interface Filter {
   /** None: all of them. */
   types: ReadonlySet<string>;
+  /** All but the pieces of items. */
+  withoutDeltas: boolean;
   text: string;
 }
 
-export const NO_FILTER: Filter = { types: new Set(), text: "" };
+export const NO_FILTER: Filter = { types: new Set(), withoutDeltas: false, text: "" };
 
 /** All types, by what they are about. */
 export const FAMILIES: readonly (readonly [string, readonly EventType[]])[] = [
@@ -46,11 +48,17 @@ export function rowOf(event: Event): Row {
   return row;
 }
 
-export const isFiltering = (filter: Filter) => filter.types.size > 0 || filter.text.trim() !== "";
+export const isFiltering = (filter: Filter) =>
+  filter.types.size > 0 || filter.withoutDeltas || filter.text.trim() !== "";
+
+/** Whether deltas may be among what is looked for. */
+export const takesDeltas = ({ types, withoutDeltas }: Filter) =>
+  !withoutDeltas && (types.size === 0 || types.has("item.delta"));
 
 /** Whether an event is among those that are looked for. Its whole content is searched. */
 export function fits(event: Event, filter: Filter): boolean {
   if (filter.types.size > 0 && !filter.types.has(event.type)) return false;
+  if (filter.withoutDeltas && event.type === "item.delta") return false;
   const text = filter.text.trim().toLowerCase();
   if (text === "") return true;
   const { raw: _, ...rest } = event;

@@ -3,13 +3,14 @@
 import type { Event, SessionInfo } from "dragoman-client";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { client } from "../app/api";
+import { reconnects } from "../app/reconnect";
 import type { Transcript } from "../state/transcript";
 import { type Filter, isFiltering } from "./events";
 import { EventLog } from "./eventsLog";
 import { Scan } from "./eventsScan";
 
 /** So many are given on at once where nobody sees the page, and no picture is drawn. */
-const MOST_WAITING = 1_000;
+const MOST_WAITING = 4_000;
 /** A search begins when nothing was typed for so long. */
 const TYPED_MS = 250;
 
@@ -44,8 +45,10 @@ export function useEventLog(transcript: Transcript, session: SessionInfo | undef
   useEffect(() => {
     log.open();
     const stop = hearGathered(transcript, (events) => log.hear(events));
+    const unwatch = reconnects.watch(() => log.again());
     return () => {
       stop();
+      unwatch();
       log.close();
     };
   }, [log, transcript]);

@@ -72,6 +72,13 @@ export class EventLog {
     });
   }
 
+  /** What could not be fetched is asked for again. */
+  again(): void {
+    if (this.state.get().error === null) return;
+    this.#change({ error: null });
+    if (!this.#fetching) void this.#fetch();
+  }
+
   /** Begin, or begin again. */
   open(): void {
     if (this.#stop.signal.aborted) this.#stop = new AbortController();

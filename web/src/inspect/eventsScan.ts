@@ -1,8 +1,9 @@
 /** Looks through a whole log for what fits a filter, from its end, and keeps only the lines of it. */
 
 import type { DragomanClient, Event } from "dragoman-client";
+import { readRange } from "../state/history";
 import { Store } from "../state/store";
-import { type Filter, fits, type Row, rowOf } from "./events";
+import { type Filter, fits, type Row, rowOf, takesDeltas } from "./events";
 
 const PAGE = 2_000;
 /** With so many found, it stops: nobody reads more, and memory has an end. */
@@ -69,16 +70,9 @@ export class Scan {
   }
 
   async #look(from: number, end: number): Promise<Row[]> {
-    const rows: Row[] = [];
-    for (let offset = from; offset < end; ) {
-      const signal = this.#stop.signal;
-      const limit = end - offset;
-      const page = await this.client.getEvents(this.sessionId, { offset, limit, signal });
-      if (page.length === 0) break;
-      for (const event of page) if (fits(event, this.filter)) rows.push(rowOf(event));
-      offset = page.at(-1)?.sequence ?? end;
-    }
-    return rows;
+    const range = { from, to: end, isWhole: takesDeltas(this.filter), signal: this.#stop.signal };
+    const events = await readRange(this.client, this.sessionId, range);
+    return events.filter((event) => fits(event, this.filter)).map(rowOf);
   }
 
   #change(change: Partial<Found>): void {

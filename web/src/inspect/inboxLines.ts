@@ -8,11 +8,13 @@ import type {
   QuestionResolved,
   SessionInfo,
 } from "dragoman-client";
-import type { Waiting } from "../state/sessions";
+import { ageOf, type Waiting } from "../state/sessions";
 
 interface Common {
   id: string;
   session: SessionInfo;
+  /** Since when the session waits: all its lines stand there, also when the first of them is gone. */
+  since: string;
   isOver: boolean;
   resolvedAt: string | null;
 }
@@ -31,7 +33,7 @@ export interface QuestionLine extends Common {
 
 export type InboxLine = PermissionLine | QuestionLine;
 
-/** The lines after what waits has changed, the oldest first; what is over stays in its place. */
+/** The lines after what waits has changed; no session, and nothing that is over, leaves its place. */
 export function linesAfter(
   before: readonly InboxLine[],
   waiting: ReadonlyMap<string, Waiting>,
@@ -43,15 +45,17 @@ export function linesAfter(
     const still = waits.get(line.id);
     return still ? { ...line, session: still.session } : { ...line, isOver: true };
   });
-  const fresh = now.filter((line) => !known.has(line.id));
-  return [...lines, ...fresh].sort((one, other) => (age(one) < age(other) ? -1 : 1));
+  const places = new Map(before.map(({ session, since }) => [session.sessionId, since]));
+  const fresh = now
+    .filter((line) => !known.has(line.id))
+    .map((line) => ({ ...line, since: places.get(line.session.sessionId) ?? line.since }));
+  return [...lines, ...fresh].sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
 }
 
-/** Behind its prefix, an id begins with the time at which it was given. */
-const age = ({ id }: InboxLine) => id.slice(id.indexOf("_") + 1);
+const placeOf = ({ since, id }: InboxLine) => `${since} ${ageOf(id)}`;
 
-function linesOf({ session, pending }: Waiting): InboxLine[] {
-  const common = { session, isOver: false, resolved: null, resolvedAt: null };
+function linesOf({ session, pending, since }: Waiting): InboxLine[] {
+  const common = { session, since, isOver: false, resolved: null, resolvedAt: null };
   return [
     ...pending.permissions.map((asked) => ({
       ...common,

@@ -1,7 +1,11 @@
 import { useEffect } from "react";
 
-/** Do something again and again, while the page is seen, and at once when it is seen again. */
-export function useEvery(ms: number, act: () => Promise<void>): void {
+/**
+ * Do something again and again, while the page is seen, and at once when it is seen again, or when
+ * the occasion is another one.
+ */
+export function useEvery(ms: number, act: () => Promise<void>, occasion = 0): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with another occasion, at once.
   useEffect(() => {
     let isGoing = false;
     const turn = async () => {
@@ -19,5 +23,5 @@ export function useEvery(ms: number, act: () => Promise<void>): void {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", onSight);
     };
-  }, [ms, act]);
+  }, [ms, act, occasion]);
 }

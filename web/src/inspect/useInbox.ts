@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { client, sessions } from "../app/api";
+import { readRange } from "../state/history";
 import { Store, useStore } from "../state/store";
 import { type InboxLine, linesAfter, settledBy } from "./inboxLines";
 
@@ -53,8 +54,8 @@ async function settled(line: InboxLine): Promise<InboxLine> {
   const { sessionId } = line.session;
   try {
     const { eventCount } = await client.getSession(sessionId);
-    const offset = Math.max(0, eventCount - LAST_EVENTS);
-    return settledBy(line, await client.getEvents(sessionId, { offset, limit: LAST_EVENTS }));
+    const from = Math.max(0, eventCount - LAST_EVENTS);
+    return settledBy(line, await readRange(client, sessionId, { from, to: eventCount }));
   } catch {
     return line; // the session is gone, or the daemon: it waits no more, and nobody says why
   }

@@ -12,15 +12,18 @@ import "./Diff.css";
 const FIRST = 40;
 const MORE = 1_000;
 
-/** A unified diff with line numbers and colours; what is no diff is shown as the text it is. */
-export const Diff = memo(function Diff(props: {
+interface DiffProps {
   /** Under which it is remembered how much of it was asked for. */
   id?: string;
   diff: string;
-  path?: string;
-}) {
+  /** What the files are called; the only one of a diff is called so whatever its header says. */
+  paths?: readonly string[];
+}
+
+/** A unified diff with line numbers and colours; what is no diff is shown as the text it is. */
+export const Diff = memo(function Diff(props: DiffProps) {
   const own = useId();
-  const { id = own, diff, path } = props;
+  const { id = own, diff, paths = [] } = props;
   const files = useMemo(() => readDiff(diff), [diff]);
   if (files.length === 0) {
     return (
@@ -30,6 +33,7 @@ export const Diff = memo(function Diff(props: {
     );
   }
   const alone = files.length === 1;
+  const only = alone && paths.length === 1 ? paths[0] : undefined;
   let at = 0;
   return (
     <div className="diff">
@@ -37,19 +41,31 @@ export const Diff = memo(function Diff(props: {
         <FileChange
           key={at++}
           id={`${id}:file${at}`}
-          file={file}
-          path={(alone && path) || file.path}
+          file={withRoot(file, paths)}
+          only={only}
           diff={alone ? diff : null}
         />
       ))}
     </div>
   );
-});
+}, isSame);
+
+function isSame(before: DiffProps, after: DiffProps): boolean {
+  const isSamePaths = before.paths?.join("\n") === after.paths?.join("\n");
+  return isSamePaths && before.id === after.id && before.diff === after.diff;
+}
+
+/** A header has no room for the slash of an absolute path; who knows the path puts it back. */
+function withRoot(file: FileDiff, paths: readonly string[]): FileDiff {
+  if (!paths.includes(`/${file.path}`)) return file;
+  return { ...file, path: `/${file.path}`, from: file.from && `/${file.from}` };
+}
 
 const CHANGES = { new: "new", deleted: "deleted", renamed: "renamed", changed: null } as const;
 
-function FileChange(props: { id: string; file: FileDiff; path: string; diff: string | null }) {
-  const { id, file, path, diff } = props;
+function FileChange(props: { id: string; file: FileDiff; only?: string; diff: string | null }) {
+  const { id, file, diff } = props;
+  const path = props.only ?? file.path;
   const change = CHANGES[file.change];
   const name = visible(path);
   return (

@@ -9,7 +9,7 @@ const WORDS = { read: "Read", write: "Wrote", patch: "Changed" } as const;
 
 /** A file that was read, written or changed, with what changed in it. */
 export function File({ id, part }: { id: string; part: FileRef }) {
-  if (part.diff) return <Diff id={id} diff={part.diff} path={part.path} />;
+  if (part.diff) return <Diff id={id} diff={part.diff} paths={[part.path]} />;
   return (
     <p className="file" title={visible(part.path)}>
       <span className="dim">{WORDS[part.action]}</span>{" "}

@@ -2,7 +2,7 @@ import { memo, useId, useMemo } from "react";
 import ReactMarkdown, { type Components, type ExtraProps, type Options } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { CodeBlock } from "./CodeBlock";
-import { Cut, MOST_CHARACTERS } from "./Cut";
+import { Cut } from "./Cut";
 import { Long } from "./Long";
 import { visible } from "./marks";
 import { blocks } from "./settle";
@@ -10,6 +10,11 @@ import { useCalm } from "./useCalm";
 import "./Markdown.css";
 
 type Tree = NonNullable<ExtraProps["node"]>;
+
+/** More than this is not worth the time that its Markdown would take: the page stands still for it. */
+export const MOST_MARKDOWN = 50_000;
+/** While it is being written, a block is plain from here on. */
+const MOST_GROWING = 16_000;
 
 /** Markdown without any HTML of its author. While it grows, only its last block is drawn again. */
 export const Markdown = memo(function Markdown(props: {
@@ -20,19 +25,20 @@ export const Markdown = memo(function Markdown(props: {
 }) {
   const own = useId();
   const { id = own, text, growing = false } = props;
-  if (text.length > MOST_CHARACTERS) return <Huge id={id} text={text} />;
+  if (text.length > MOST_MARKDOWN) return <Huge id={id} text={text} />;
   const parts = growing ? blocks(text) : [text];
-  let at = 0;
+  const last = parts.length - 1;
   return (
     <div className="markdown" data-growing={growing}>
-      {parts.map((part) => (
-        <Block key={at++} text={part} growing={growing && at === parts.length} />
+      {parts.map((part, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the blocks of a text do not move.
+        <Block key={at} text={part} growing={growing && at === last} />
       ))}
     </div>
   );
 });
 
-/** So much text is not worth the time that its Markdown would take. */
+/** As it was written. */
 function Huge({ id, text }: { id: string; text: string }) {
   return (
     <Cut id={id} text={text} lines={400}>
@@ -49,8 +55,22 @@ function Huge({ id, text }: { id: string; text: string }) {
 const LONG = 8_000;
 
 const Block = memo(function Block({ text, growing }: { text: string; growing: boolean }) {
-  return <Drawn text={useCalm(text, growing && text.length > LONG)} />;
+  if (growing && text.length > MOST_GROWING) return <GrowingText text={text} />;
+  return <CalmMarkdown text={text} growing={growing} />;
 });
+
+/** Its Markdown is read when it is whole. */
+function GrowingText({ text }: { text: string }) {
+  return (
+    <div className="markdown-huge">
+      <Long text={text} />
+    </div>
+  );
+}
+
+function CalmMarkdown({ text, growing }: { text: string; growing: boolean }) {
+  return <Drawn text={useCalm(text, growing && text.length > LONG)} />;
+}
 
 const Drawn = memo(function Drawn({ text }: { text: string }) {
   const clean = useMemo(() => visible(text), [text]);

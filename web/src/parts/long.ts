@@ -1,7 +1,7 @@
 /** Long texts in pieces: a browser lays a text out as a whole, for seconds where it is long. */
 
 /** A piece has about so many characters, and never twice as many. */
-const PIECE = 16_000;
+const PIECE = 6_000;
 
 /** So many characters may stand in a row; only a guess, for what is not laid out yet. */
 const ROW = 90;

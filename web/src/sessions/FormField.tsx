@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
+import { useProblem } from "../app/reconnect";
 
 interface Wiring {
   id: string;
@@ -31,7 +32,8 @@ export function FormField(props: {
 }
 
 /** What is wrong with a field; it comes into sight when it appears. */
-export function FieldProblem({ text }: { text: string }) {
+export function FieldProblem(props: { text: string }) {
+  const text = useProblem(props.text);
   const element = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
     // Not returned: newer browsers give a promise, which is no cleanup.

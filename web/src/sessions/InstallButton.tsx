@@ -1,4 +1,5 @@
 import type { AgentInfo } from "dragoman-client";
+import { useProblem } from "../app/reconnect";
 import { useRefusal } from "../app/rights";
 import { duration } from "../ui/words";
 import { install, useInstall } from "./agents";
@@ -28,11 +29,12 @@ export function InstallButton({ agent }: { agent: AgentInfo }) {
 /** How an installation goes: for how long already, or why it failed. */
 export function InstallProgress({ agent }: { agent: AgentInfo }) {
   const going = useInstall(agent.id);
+  const problem = useProblem(going?.problem ?? null);
   if (going === null) return null;
-  if (going.problem !== null) {
+  if (problem !== null) {
     return (
       <p role="alert" className="bad-text small install-problem">
-        {going.problem}
+        {problem}
       </p>
     );
   }

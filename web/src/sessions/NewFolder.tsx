@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { client } from "../app/api";
+import { useProblem } from "../app/reconnect";
 import { reason } from "../ui/notices";
 import { Icon } from "./Icon";
 import { join } from "./paths";
@@ -7,14 +8,16 @@ import { join } from "./paths";
 /** Makes a folder in a folder. */
 export function NewFolder(props: { folder: string; onMade: (path: string) => void }) {
   const [name, setName] = useState<string | null>(null);
-  const [problem, setProblem] = useState("");
+  const [failure, setFailure] = useState("");
+  const problem = useProblem(failure);
   const make = async (event: FormEvent) => {
     event.preventDefault();
+    setFailure("");
     try {
       const { path } = await client.files.makeFolder(join(props.folder, (name ?? "").trim()));
       props.onMade(path);
     } catch (error) {
-      setProblem(reason(error));
+      setFailure(reason(error));
     }
   };
   if (name === null) {

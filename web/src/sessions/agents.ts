@@ -3,6 +3,7 @@
 import type { AgentInfo } from "dragoman-client";
 import { useEffect } from "react";
 import { client, sessions } from "../app/api";
+import { reconnects } from "../app/reconnect";
 import { Store, useStore } from "../state/store";
 import { reason, say } from "../ui/notices";
 
@@ -20,6 +21,8 @@ export interface Install {
 
 const state = new Store<AgentsState>({ list: null, problem: "" });
 const installs = new Store<ReadonlyMap<string, Install>>(new Map());
+
+reconnects.watch(() => state.update((before) => ({ ...before, problem: "" })));
 
 export async function loadAgents(): Promise<void> {
   try {

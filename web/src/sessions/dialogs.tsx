@@ -1,6 +1,7 @@
 import type { SessionInfo } from "dragoman-client";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { client, sessions } from "../app/api";
+import { useProblem } from "../app/reconnect";
 import { go, route } from "../app/route";
 import { Plain } from "../parts/Plain";
 import { Dialog } from "../ui/Dialog";
@@ -105,7 +106,8 @@ function useDeed(act: () => Promise<void>) {
   return { busy, problem, run };
 }
 
-function Problem({ text }: { text: string }) {
+function Problem(props: { text: string }) {
+  const text = useProblem(props.text);
   if (!text) return null;
   return (
     <p role="alert" className="bad-text">

@@ -1,4 +1,5 @@
 import type { Pending, SessionInfo } from "dragoman-client";
+import { summaryOf, wantedBy, wishOf } from "../conversation/asks";
 
 /** The sessions in which something happened last. */
 export function recent(sessions: Iterable<SessionInfo>, most: number): SessionInfo[] {
@@ -8,16 +9,14 @@ export function recent(sessions: Iterable<SessionInfo>, most: number): SessionIn
 /** What a session waits for, in a line. */
 export function whatWaits({ permissions, questions }: Pending): string {
   const asked = [
-    ...permissions.map(({ action, metadata }) => `${action}: ${wish(metadata)}`.replace(/: $/, "")),
+    ...permissions.map((each) => {
+      const wanted = wantedBy(each);
+      return [`Wants to ${wishOf(each.action, wanted)}`, summaryOf(wanted)]
+        .filter(Boolean)
+        .join(": ");
+    }),
     ...questions.map(({ prompt }) => prompt),
   ];
   const [first = ""] = asked;
   return asked.length > 1 ? `${first} and ${asked.length - 1} more` : first;
-}
-
-function wish(metadata: unknown): string {
-  if (typeof metadata !== "object" || metadata === null) return "";
-  const { command, path } = metadata as Record<string, unknown>;
-  const found = command ?? path;
-  return typeof found === "string" ? found : "";
 }

@@ -1,6 +1,7 @@
 import { DragomanError, type FsEntry } from "dragoman-client";
 import { useEffect, useState } from "react";
 import { client } from "../app/api";
+import { useReconnects } from "../app/reconnect";
 import { reason } from "../ui/notices";
 
 /** A folder of the daemon's machine, while one looks around. */
@@ -18,6 +19,8 @@ const NOWHERE: Folder = { path: "", root: "", folders: [], loading: true, proble
 export function useFolder(first: string) {
   const [wanted, setWanted] = useState({ path: first.trim(), isFirst: true });
   const [folder, setFolder] = useState(NOWHERE);
+  const reconnects = useReconnects();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a daemon that is back is asked again.
   useEffect(() => {
     const stop = new AbortController();
     setFolder((before) => ({ ...before, loading: true, problem: "" }));
@@ -28,7 +31,7 @@ export function useFolder(first: string) {
         setFolder((before) => ({ ...before, loading: false, problem: reason(error) }));
       });
     return () => stop.abort();
-  }, [wanted]);
+  }, [wanted, reconnects]);
   const enter = (path: string) => setWanted({ path, isFirst: false });
   return { folder, enter };
 }

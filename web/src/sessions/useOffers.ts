@@ -1,6 +1,7 @@
 import type { ModeInfo, ModelInfo } from "dragoman-client";
 import { useCallback, useEffect, useState } from "react";
 import { client } from "../app/api";
+import { useReconnects } from "../app/reconnect";
 import { reason } from "../ui/notices";
 
 /** What an agent offers to choose from. */
@@ -19,6 +20,8 @@ export function useOffers(agent: string) {
   const [problem, setProblem] = useState("");
   // Asked with a token of its own each time, so that a late answer is not taken for a new one.
   const [asked, setAsked] = useState({ refresh: false });
+  const reconnects = useReconnects();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a daemon that is back is asked again.
   useEffect(() => {
     if (agent === "") return;
     let current = true;
@@ -31,7 +34,7 @@ export function useOffers(agent: string) {
     return () => {
       current = false;
     };
-  }, [agent, asked]);
+  }, [agent, asked, reconnects]);
   const refresh = useCallback(() => setAsked({ refresh: true }), []);
   return { offers, loading, problem, refresh };
 }

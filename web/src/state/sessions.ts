@@ -41,7 +41,12 @@ export interface Listing {
 export interface Waiting {
   session: SessionInfo;
   pending: Pending;
+  /** The age of its oldest request when it began to wait: its place among the others. */
+  since: string;
 }
+
+/** Behind its prefix, an id begins with the time at which it was given. */
+export const ageOf = (id: string) => id.slice(id.indexOf("_") + 1);
 
 export class Sessions {
   readonly listing = new Store<Listing>({
@@ -53,6 +58,7 @@ export class Sessions {
   });
   /** Every session that was looked at, by its id. */
   readonly known = new Store<ReadonlyMap<string, SessionInfo>>(new Map());
+  /** In the order in which sessions began to wait. */
   readonly waiting = new Store<ReadonlyMap<string, Waiting>>(new Map());
   readonly connection = new Store<Connection>("connecting");
   readonly #changed = new Set<string>();
@@ -98,7 +104,7 @@ export class Sessions {
   /** List what fits. */
   async search(query: Query, limit = PAGE): Promise<void> {
     const asked = ++this.#asked;
-    this.#change({ query, loading: true });
+    this.#change({ query, loading: true, error: null });
     try {
       const page = await this.client.listSessions({ ...query, limit });
       if (asked !== this.#asked) return;
@@ -204,12 +210,14 @@ export class Sessions {
   }
 
   #wait(session: SessionInfo, pending: Pending | null): void {
-    const asks = pending !== null && pending.permissions.length + pending.questions.length > 0;
-    this.waiting.update((before) =>
-      asks
-        ? new Map([...before, [session.sessionId, { session, pending }]])
-        : without(before, session.sessionId),
-    );
+    const { sessionId } = session;
+    const ages = pending === null ? [] : agesOf(pending);
+    this.waiting.update((before) => {
+      if (pending === null || ages[0] === undefined) return without(before, sessionId);
+      const since = before.get(sessionId)?.since ?? ages[0];
+      const all = new Map(before).set(sessionId, { session, pending, since });
+      return new Map([...all].sort(([, one], [, other]) => (one.since < other.since ? -1 : 1)));
+    });
   }
 
   #change(change: Partial<Listing>): void {
@@ -232,6 +240,15 @@ export function countWaiting(waiting: ReadonlyMap<string, Waiting>): number {
     (sum, { pending }) => sum + pending.permissions.length + pending.questions.length,
     0,
   );
+}
+
+/** The oldest first. */
+function agesOf({ permissions, questions }: Pending): string[] {
+  const ids = [
+    ...permissions.map(({ permission_id }) => permission_id),
+    ...questions.map(({ question_id }) => question_id),
+  ];
+  return ids.map(ageOf).sort();
 }
 
 function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {

@@ -9,16 +9,27 @@ import {
 } from "dragoman-client";
 import type { Company } from "./feed";
 import { compact, emptyView, fold, type View } from "./fold";
+import { readPage, readRange } from "./history";
 import { follow } from "./places";
 import { seen, whileSeen } from "./sight";
+import { Slices } from "./slices";
 import { Store } from "./store";
 
 /** So many events are asked for at once. */
 const PAGE = 2_000;
-/** So many lines are wanted on the screen and above it before the first picture. */
-const ENOUGH = 60;
-/** No more pages than this for one look back: most of a page may be pieces of one long text. */
-const PAGES_AT_ONCE = 8;
+/** A look back begins with so many, and goes on with twice as many: most may be pieces of a text. */
+const FIRST_STEP = 250;
+const MOST_STEP = 8_000;
+/** No more steps than this for one look back. */
+const STEPS_AT_ONCE = 8;
+/** So many lines are wanted before the first picture: those on the screen, and some above it. */
+const ENOUGH = 30;
+/** So many more where one scrolls up. */
+const MORE = 100;
+/** So many characters of a text fill a line's place. */
+const LINE_CHARACTERS = 400;
+/** So many wait for the next picture at most: a page that nobody sees draws none. */
+const MOST_WAITING = 4 * PAGE;
 /** So many events are kept, without the pieces of what is complete; the far end is let go. */
 const MOST_KEPT = 12_000;
 
@@ -57,6 +68,7 @@ export class Transcript {
   #waiting: Event[] = [];
   #frame: number | null = null;
   #moved: Promise<void> = Promise.resolve();
+  #step = FIRST_STEP;
   readonly #listeners = new Set<(event: Event) => void>();
   readonly #stop = new AbortController();
 
@@ -98,7 +110,7 @@ export class Transcript {
   async earlier(): Promise<void> {
     const { first, loading } = this.window.get();
     if (first <= 1 || loading !== null) return;
-    await this.#move("earlier", () => this.#lookBack(this.window.get().view.order.length + ENOUGH));
+    await this.#move("earlier", () => this.#lookBack(linesIn(this.window.get().view) + MORE));
   }
 
   /** Take in what is after the last event here, where the end was let go. */
@@ -109,7 +121,7 @@ export class Transcript {
       const { last } = this.window.get();
       const page = await this.#page(last, PAGE);
       this.#kept = compact([...this.#kept, ...page.events]);
-      this.#change({ last: page.events.at(-1)?.sequence ?? last, atEnd: !page.hasMore });
+      this.#change({ last: page.end, atEnd: !page.hasMore });
       this.#letGo("early");
       this.#refold();
     });
@@ -131,11 +143,7 @@ export class Transcript {
       const from = Math.max(0, sequence - PAGE / 2);
       const page = await this.#page(from, PAGE);
       this.#kept = compact(page.events);
-      this.#change({
-        first: from + 1,
-        last: page.events.at(-1)?.sequence ?? from,
-        atEnd: !page.hasMore,
-      });
+      this.#change({ first: from + 1, last: page.end, atEnd: !page.hasMore });
       this.#refold();
     });
   }
@@ -161,45 +169,42 @@ export class Transcript {
   }
 
   async #showEnd(): Promise<Position> {
-    const { eventCount, chain } = await this.client.getSession(this.sessionId);
+    const { eventCount, chain, status } = await this.client.getSession(this.sessionId);
     this.#kept = [];
     this.#change({ first: eventCount + 1, last: eventCount, atEnd: true });
     this.#refold();
-    await this.#lookBack(ENOUGH);
+    await this.#lookBack(ENOUGH, status === "running" || status === "waiting");
     return new Position(eventCount, chain);
   }
 
-  /** Read pages backwards until there are enough lines, and nothing open lacks its beginning. */
-  async #lookBack(enough: number): Promise<void> {
-    for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
+  /** Read backwards until there are enough lines, and nothing open lacks its beginning. */
+  async #lookBack(enough: number, isRunning = false): Promise<void> {
+    let step = this.#step;
+    for (let steps = 0; steps < STEPS_AT_ONCE; steps++) {
       const { first } = this.window.get();
       if (first <= 1) break;
-      const from = Math.max(0, first - 1 - PAGE);
+      const from = Math.max(0, first - 1 - step);
       const events = await this.#range(from, first - 1);
       this.#kept = compact([...events, ...this.#kept]);
       this.#change({ first: from + 1 });
       this.#refold();
       const { view } = this.window.get();
-      if (view.order.length >= enough && view.headless.size === 0) break;
+      const lacksTurn = isRunning && view.state.turnId === null && view.state.lastOutcome === null;
+      if (linesIn(view) >= enough && view.headless.size === 0 && !lacksTurn) break;
+      step = Math.min(2 * step, MOST_STEP);
     }
+    // The next look begins with what this one has needed; who scrolls on and on wants more at once.
+    this.#step = Math.max(step, Math.min(2 * this.#step, PAGE));
     this.#letGo("late");
   }
 
-  /** The events after `from` up to `to`; a page may end early where events are large. */
-  async #range(from: number, to: number): Promise<Event[]> {
-    const events: Event[] = [];
-    for (let after = from; after < to; ) {
-      const page = await this.#page(after, to - after);
-      if (page.events.length === 0) break;
-      events.push(...page.events);
-      after = page.events.at(-1)?.sequence ?? to;
-    }
-    return events;
+  #range(from: number, to: number): Promise<Event[]> {
+    return readRange(this.client, this.sessionId, { from, to, signal: this.#stop.signal });
   }
 
   #page(offset: number, limit: number) {
     const signal = this.#stop.signal;
-    return this.client.getEvents(this.sessionId, { offset, limit, signal });
+    return readPage(this.client, this.sessionId, { offset, limit, signal });
   }
 
   /** Follow the log from here to its end, as long as somebody is looking. */
@@ -208,7 +213,7 @@ export class Transcript {
     while (!ended && !this.#stop.signal.aborted) {
       await seen(this.#stop.signal);
       const signal = whileSeen(this.#stop.signal);
-      const onConnection = (connection: Connection) => this.#change({ connection });
+      const onConnection = (connection: Connection) => this.#connected(connection);
       const options = { position, signal, onConnection };
       await this.#hear(follow(this.client, this.sessionId, this.places, options));
       ended = !signal.aborted;
@@ -216,14 +221,23 @@ export class Transcript {
     this.#change({ connection: "closed" });
   }
 
+  /** A connection that was lost is lost until there is another, however often it is tried. */
+  #connected(connection: Connection): void {
+    const isLost = this.window.get().connection === "waiting" && connection === "connecting";
+    if (!isLost) this.#change({ connection });
+  }
+
   /** Take in what a stream says. */
   async #hear(stream: AsyncIterable<Event>): Promise<void> {
+    const slices = new Slices();
     for await (const event of stream) {
       for (const listener of this.#listeners) listener(event);
       this.#waiting.push(event);
-      // One picture for all that came since the last one; a page that nobody sees draws none.
+      // One picture for all that came since the last one.
       this.#frame ??= requestAnimationFrame(() => this.#drain());
-      if (this.#waiting.length >= PAGE) this.#drain();
+      if (this.#waiting.length >= MOST_WAITING) this.#drain();
+      const pause = slices.next();
+      if (pause !== null) await pause;
     }
   }
 
@@ -272,4 +286,17 @@ export class Transcript {
   #change(change: Partial<Window>): void {
     if (!this.#stop.signal.aborted) this.window.update((before) => ({ ...before, ...change }));
   }
+}
+
+/** About how many lines of usual length a view has: a long text fills the place of many. */
+function linesIn({ order, entries }: View): number {
+  const characters = order.reduce((sum, key) => {
+    const entry = entries.get(key);
+    if (entry?.kind !== "item") return sum;
+    return entry.item.content.reduce(
+      (all, part) => all + (part.type === "text" ? part.text.length : 0),
+      sum,
+    );
+  }, 0);
+  return order.length + Math.floor(characters / LINE_CHARACTERS);
 }

@@ -8,6 +8,8 @@ interface Notice {
   bad: boolean;
 }
 
+export const UNREACHABLE = "The daemon cannot be reached.";
+
 const notices = new Store<readonly Notice[]>([]);
 let count = 0;
 
@@ -26,7 +28,7 @@ export function complain(error: unknown): void {
 export function reason(error: unknown): string {
   if (error instanceof DragomanError) return error.message;
   if (error instanceof NoAnswer) return lateness(error);
-  if (error instanceof TypeError) return "The daemon cannot be reached.";
+  if (error instanceof TypeError) return UNREACHABLE;
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -37,6 +39,11 @@ function lateness({ method, timeoutMs }: NoAnswer): string {
 
 function dismiss(id: number): void {
   notices.update((before) => before.filter((notice) => notice.id !== id));
+}
+
+/** The daemon is back: nobody says any more that it is not. */
+export function dismissUnreachable(): void {
+  notices.update((before) => before.filter(({ text }) => text !== UNREACHABLE));
 }
 
 export function Notices() {

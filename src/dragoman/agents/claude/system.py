@@ -96,7 +96,7 @@ class Quiet(Struct, frozen=True, kw_only=True):
 
 AnySystem = Init | StatusLine | Retry | Task | Told | Compacted | Hook | Quiet | Unmodelled
 
-_KINDS: dict[str, type[AnySystem]] = {
+KINDS: dict[str, type[AnySystem]] = {
     "init": Init,
     "status": StatusLine,
     "api_retry": Retry,
@@ -120,7 +120,7 @@ _KINDS: dict[str, type[AnySystem]] = {
     "background_tasks_changed": Quiet,
     "session_state_changed": Quiet,
 }
-_decoders = {subtype: msgspec.json.Decoder(kind) for subtype, kind in _KINDS.items()}
+_decoders = {subtype: msgspec.json.Decoder(kind) for subtype, kind in KINDS.items()}
 _any = msgspec.json.Decoder()
 
 

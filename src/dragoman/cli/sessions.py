@@ -30,7 +30,9 @@ def ls(
     ] = None,
     query: Annotated[
         str | None,
-        typer.Option("--query", "-q", metavar="TEXT", help="A part of the id or title."),
+        typer.Option(
+            "--query", "-q", metavar="TEXT", help="A part of the id, title or first words."
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many.")] = None,
     url: Url = None,

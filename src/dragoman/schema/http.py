@@ -174,7 +174,7 @@ class SessionQuery(Http, frozen=True, kw_only=True):
     agent: str | None = None
     status: SessionStatus | None = None
     q: str | None = None
-    """A part of the id or title, in any case."""
+    """A part of the id, the title or, where there is none, the first words, in any case."""
     limit: Annotated[int, Meta(ge=1, le=10000)] | None = None
     cursor: str | None = None
 

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Daemon } from "./daemon";
 import { expect, signIn, test } from "./test";
@@ -71,6 +72,25 @@ test("an agent that is not there: it is said, and installing shows how it goes",
     go();
     await expect(card.getByRole("alert")).toContainText("npm");
     await expect(card.getByRole("button", { name: "Install Claude Code" })).toBeEnabled();
+  } finally {
+    await daemon.remove();
+  }
+});
+
+test("an agent that is too old says so, and what mends it", async ({ page }) => {
+  const daemon = new Daemon([]);
+  const old = join(daemon.data, "old-claude");
+  writeFileSync(old, "#!/bin/sh\necho '2.1.19 (Claude Code)'\n", { mode: 0o755 });
+  daemon.env.DRAGOMAN_CLAUDE_COMMAND = old;
+  await daemon.start();
+  try {
+    await signIn(page, daemon);
+    const problem = /Claude Code 2\.1\.19 at .* is too old: .* dragoman agents install claude/;
+    await page.getByRole("link", { name: "New session" }).click();
+    await page.getByRole("radio", { name: /Claude Code/ }).check();
+    await expect(page.getByText(problem)).toBeVisible();
+    await page.getByRole("link", { name: "Agents", exact: true }).click();
+    await expect(page.getByRole("region", { name: "Claude Code" })).toContainText(problem);
   } finally {
     await daemon.remove();
   }

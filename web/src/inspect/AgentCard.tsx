@@ -18,6 +18,11 @@ export function AgentCard({ agent }: { agent: AgentInfo }) {
       </div>
       <AgentChips agent={agent} />
       <InstallProgress agent={agent} />
+      {agent.problem && (
+        <p className="bad-text">
+          <Plain text={agent.problem} />
+        </p>
+      )}
       <dl className="facts">
         <Fact name="Credentials">{credentials(agent)}</Fact>
         {agent.serverStatus && (

@@ -5,7 +5,7 @@ export function AgentChips({ agent }: { agent: AgentInfo }) {
   return (
     <span className="row wrap agent-chips">
       {agent.installed ? (
-        <span className="chip good">
+        <span className={`chip ${agent.problem ? "bad" : "good"}`}>
           {agent.version ? `installed ${agent.version}` : "installed"}
         </span>
       ) : (

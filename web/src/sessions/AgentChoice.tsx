@@ -39,6 +39,7 @@ export function AgentChoice(props: {
 
 function About({ agent }: { agent: AgentInfo }) {
   if (!agent.installed) return <>It is installed with the session, which takes up to a minute.</>;
+  if (agent.problem) return <FieldProblem text={agent.problem} />;
   if (agent.id === "mock") return <>Built in, for trying things out. It needs no key.</>;
   if (agent.credentialsAvailable) return null;
   return (

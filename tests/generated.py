@@ -14,9 +14,10 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from dragoman.adapter import Adapter, Feature, Spec, Unused
+from dragoman.adapter import Adapter, Spec, Unused
 from dragoman.agents import adapters
 from dragoman.cli.main import app
+from dragoman.facts import Feature
 from dragoman.http.contract import openapi_document, schema_document
 from dragoman.http.metrics import METRICS
 from dragoman.http.problems import PROBLEMS, type_of

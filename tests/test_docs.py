@@ -71,7 +71,7 @@ def test_what_is_generated_is_fresh(path: Path, text: str) -> None:
 
 
 def test_every_feature_is_in_the_coverage() -> None:
-    from dragoman.adapter import Feature
+    from dragoman.facts import Feature
 
     assert {*FEATURES.values(), *MORE_FEATURES.values()} == set(get_args(Feature))
     assert len(FEATURES) + 1 == 16

@@ -17,7 +17,8 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from dragoman.adapter import Adapter, Converter, Exit, Requester, Spec, Step
+from dragoman.adapter import Adapter, Converter, Requester, Spec
+from dragoman.facts import Exit
 from dragoman.schema.commands import Command
 from dragoman.schema.events import (
     AgentUnparsed,
@@ -26,6 +27,7 @@ from dragoman.schema.events import (
     SessionUpdated,
     encode,
 )
+from dragoman.steps import Step
 from dragoman.testing.conformance import check_lines
 from dragoman.testing.play import Played, vanished
 from dragoman.testing.transcript import Entry, Line, Run, Transcript

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.adapter import Adapter, Capabilities, Feature, Launch, Noise, Notify, Request, Spec
+from dragoman.adapter import Adapter, Spec
 from dragoman.agents.mock import ADAPTER as MOCK
+from dragoman.facts import Capabilities, Feature, Launch, Noise
+from dragoman.steps import Notify, Request
 from tests.choir.busker import BuskerConverter
 from tests.choir.convert import ChoirConverter, SoloConverter, farewell, route
 from tests.daemon import Daemon

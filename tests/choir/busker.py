@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from dragoman.adapter import Delivered, EndInput, Exit, Send, Spec, Step, Update
+from dragoman.adapter import Spec
 from dragoman.agents.mock.convert import MockConverter
+from dragoman.facts import Exit
 from dragoman.runtime.spec import update_of
 from dragoman.schema.commands import Command, Configure, Prompt
+from dragoman.steps import Delivered, EndInput, Send, Step, Update
 
 
 class BuskerConverter(MockConverter):

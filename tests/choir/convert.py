@@ -8,8 +8,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.adapter import (
-    EVERYONE,
+from dragoman.adapter import EVERYONE, Spec
+from dragoman.facts import Exit
+from dragoman.runtime.spec import update_of
+from dragoman.schema.commands import AnswerPermission, Command, Configure, Interrupt, Prompt
+from dragoman.schema.items import Status, Text
+from dragoman.steps import (
     AskPermission,
     BeginTurn,
     Bind,
@@ -19,21 +23,16 @@ from dragoman.adapter import (
     Delta,
     EndSession,
     EndTurn,
-    Exit,
     Notify,
     Report,
     Request,
     Resolve,
     Respond,
-    Spec,
     StartItem,
     Step,
     Update,
     whole,
 )
-from dragoman.runtime.spec import update_of
-from dragoman.schema.commands import AnswerPermission, Command, Configure, Interrupt, Prompt
-from dragoman.schema.items import Status, Text
 from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply, key_of
 
 DEADLINE_S = 1.0

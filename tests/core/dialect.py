@@ -8,31 +8,8 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from dragoman.adapter import (
-    AskPermission,
-    AskQuestion,
-    BeginTurn,
-    Bind,
-    Blob,
-    CompleteItem,
-    Content,
-    Delivered,
-    Delta,
-    Echo,
-    EndSession,
-    EndTurn,
-    Exit,
-    Report,
-    Resolve,
-    Send,
-    Spec,
-    StartItem,
-    Step,
-    Unparsed,
-    Update,
-    Used,
-    Withdraw,
-)
+from dragoman.adapter import Spec
+from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -51,6 +28,29 @@ from dragoman.schema.items import (
     Text,
     ToolCall,
     ToolResult,
+)
+from dragoman.steps import (
+    AskPermission,
+    AskQuestion,
+    BeginTurn,
+    Bind,
+    Blob,
+    CompleteItem,
+    Content,
+    Delivered,
+    Delta,
+    Echo,
+    EndSession,
+    EndTurn,
+    Report,
+    Resolve,
+    Send,
+    StartItem,
+    Step,
+    Unparsed,
+    Update,
+    Used,
+    Withdraw,
 )
 
 KEYS = ("a", "b", "c")

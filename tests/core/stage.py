@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from dragoman.adapter import Delivered, EndTurn, Exit, Report, Step
 from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer
 from dragoman.core.restore import restore
+from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -19,6 +19,7 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import Approver, PermissionRequested, Stderr
+from dragoman.steps import Delivered, EndTurn, Report, Step
 
 from .dialect import (
     UNDECODABLE,

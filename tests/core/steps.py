@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.adapter import (
-    Exit,
-    StartItem,
-)
+from dragoman.facts import Exit
 from dragoman.schema.events import (
     ItemCompleted,
 )
@@ -15,6 +12,7 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.steps import StartItem
 
 from .stage import STDERR, Stage
 

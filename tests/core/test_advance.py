@@ -8,27 +8,27 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from dragoman.adapter import (
+from dragoman.adapter import Spec
+from dragoman.core.advance import Interpreter
+from dragoman.core.fold import SessionState
+from dragoman.core.normalize import Normalizer, Output
+from dragoman.facts import Noise
+from dragoman.schema.commands import AnswerPermission, Command, PermissionMode, Prompt
+from dragoman.schema.events import AgentUnparsed, Draft, SessionUpdated
+from dragoman.steps import (
     AskPermission,
     Claim,
     Delivered,
     EndInput,
-    Noise,
     Notify,
     Request,
     Resolve,
     Respond,
     Send,
-    Spec,
     Step,
     Unparsed,
     Update,
 )
-from dragoman.core.advance import Interpreter
-from dragoman.core.fold import SessionState
-from dragoman.core.normalize import Normalizer, Output
-from dragoman.schema.commands import AnswerPermission, Command, PermissionMode, Prompt
-from dragoman.schema.events import AgentUnparsed, Draft, SessionUpdated
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Answered, Overdue, Reply
 
 ASK = AskPermission(key="1", action="sing")

@@ -5,7 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.adapter import (
+from dragoman.core.fold import SessionState
+from dragoman.schema.commands import PERMISSION_MODES, PermissionMode
+from dragoman.schema.events import ItemCompleted, SessionEnded, decode, encode
+from dragoman.schema.items import Text
+from dragoman.steps import (
     BeginTurn,
     Bind,
     Delivered,
@@ -19,10 +23,6 @@ from dragoman.adapter import (
     Used,
     Withdraw,
 )
-from dragoman.core.fold import SessionState
-from dragoman.schema.commands import PERMISSION_MODES, PermissionMode
-from dragoman.schema.events import ItemCompleted, SessionEnded, decode, encode
-from dragoman.schema.items import Text
 from dragoman.testing.conformance import check_lines
 
 from .dialect import Act, Restart, Terminate, Write, final, lasting, tool_acts

@@ -7,21 +7,7 @@ import hashlib
 import pytest
 from msgspec import UNSET
 
-from dragoman.adapter import (
-    AskPermission,
-    AskQuestion,
-    BeginTurn,
-    Bind,
-    CompleteItem,
-    Delta,
-    EndSession,
-    EndTurn,
-    Exit,
-    StartItem,
-    Update,
-    Used,
-    whole,
-)
+from dragoman.facts import Exit
 from dragoman.schema.commands import Configure
 from dragoman.schema.events import (
     AgentUnparsed,
@@ -37,6 +23,20 @@ from dragoman.schema.events import (
 )
 from dragoman.schema.items import (
     Text,
+)
+from dragoman.steps import (
+    AskPermission,
+    AskQuestion,
+    BeginTurn,
+    Bind,
+    CompleteItem,
+    Delta,
+    EndSession,
+    EndTurn,
+    StartItem,
+    Update,
+    Used,
+    whole,
 )
 
 from .dialect import Act, Answer, Cut, Die, Garble, Restart, Say, Stop, Terminate, Write

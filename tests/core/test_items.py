@@ -6,14 +6,6 @@ import hashlib
 
 import pytest
 
-from dragoman.adapter import (
-    Blob,
-    CompleteItem,
-    Delta,
-    EndTurn,
-    StartItem,
-    whole,
-)
 from dragoman.core.blobs import StoreFile
 from dragoman.core.items import MAX_PREVIEW, MAX_TEXT
 from dragoman.schema.events import (
@@ -28,6 +20,7 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.steps import Blob, CompleteItem, Delta, EndTurn, StartItem, whole
 
 from .dialect import Write
 from .stage import Stage

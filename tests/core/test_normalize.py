@@ -4,20 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.adapter import (
-    AskPermission,
-    BeginTurn,
-    CompleteItem,
-    Delivered,
-    Delta,
-    Echo,
-    EndTurn,
-    Report,
-    StartItem,
-    Step,
-    Update,
-    whole,
-)
 from dragoman.core.blobs import StoreFile
 from dragoman.schema.commands import Attachment, Prompt
 from dragoman.schema.events import (
@@ -32,6 +18,20 @@ from dragoman.schema.items import (
     Image,
     Status,
     Text,
+)
+from dragoman.steps import (
+    AskPermission,
+    BeginTurn,
+    CompleteItem,
+    Delivered,
+    Delta,
+    Echo,
+    EndTurn,
+    Report,
+    StartItem,
+    Step,
+    Update,
+    whole,
 )
 
 from .dialect import Die, Write

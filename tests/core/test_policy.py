@@ -6,11 +6,11 @@ import itertools
 
 import pytest
 
-from dragoman.adapter import AskPermission, AskQuestion
 from dragoman.core.policy import decide, overdue, rule_of
 from dragoman.core.requests import resolution
 from dragoman.schema.commands import PERMISSION_MODES, AnswerPermission, PermissionMode
 from dragoman.schema.events import Approver, PermissionResolved, Question
+from dragoman.steps import AskPermission, AskQuestion
 
 from .stage import Stage
 

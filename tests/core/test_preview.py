@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.adapter import AskPermission, FileChange
 from dragoman.core.preview import read_nothing, with_preview
+from dragoman.steps import AskPermission, FileChange
 
 FILE = "a\nb\nc\nb\n"
 

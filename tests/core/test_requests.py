@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dragoman.adapter import AskPermission, AskQuestion
 from dragoman.core.requests import MASK, permission, question, resolution, withdrawal
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, PermissionReply
 from dragoman.schema.events import (
@@ -16,6 +15,7 @@ from dragoman.schema.events import (
     QuestionOption,
     QuestionResolved,
 )
+from dragoman.steps import AskPermission, AskQuestion
 
 WHO = Approver(token="t1", scope="approve")
 ASKED = permission(AskPermission(key="p", action="bash", metadata={"command": "ls"}), "perm_1", "i")

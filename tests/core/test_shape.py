@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.adapter import Blob
 from dragoman.core import shape
 from dragoman.core.blobs import StoreFile, file_of, stored
 from dragoman.schema.items import (
@@ -22,6 +21,7 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.steps import Blob
 
 from .dialect import kinds, parts
 

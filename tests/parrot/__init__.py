@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Adapter, Package
+from dragoman.adapter import Adapter
 from dragoman.agents.mock import ADAPTER as MOCK
+from dragoman.facts import Package
 from dragoman.runtime.install import platform_name
 from tests.daemon import Daemon
 

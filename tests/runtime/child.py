@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from dragoman.adapter import Launch
+from dragoman.facts import Launch
 from dragoman.runtime.process import AgentProcess
 from dragoman.store import Store
 from dragoman.wire.jsonl import Oversize

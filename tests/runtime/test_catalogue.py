@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.adapter import Catalogue, Launch
+from dragoman.facts import Catalogue, Launch
 from dragoman.runtime import linux
 from dragoman.runtime.catalogue import Catalogues
 from dragoman.schema.http import ModelInfo, ModelList

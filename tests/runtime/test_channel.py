@@ -6,8 +6,8 @@ import asyncio
 
 import uvloop
 
-from dragoman.adapter import Request
 from dragoman.runtime.channel import line_of
+from dragoman.steps import Request
 from dragoman.wire.jsonrpc import Overdue, Peer, Replied
 
 

@@ -12,14 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.adapter import Adapter, Launch, Spec, Step
+from dragoman.adapter import Adapter, Spec
 from dragoman.agents.mock import ADAPTER
 from dragoman.agents.mock.convert import MockConverter
+from dragoman.facts import Launch
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.sessions import Sessions
 from dragoman.schema.events import TurnEnded
 from dragoman.schema.http import CreateSession, Message
 from dragoman.settings import Settings
+from dragoman.steps import Step
 from dragoman.store import open_store
 from tests.cases.common import assert_conforms
 

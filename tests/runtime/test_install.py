@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.adapter import Adapter, OlderPackage, Package
+from dragoman.adapter import Adapter
 from dragoman.errors import InstallFailed, InvalidRequest, Unavailable
+from dragoman.facts import OlderPackage, Package
 from dragoman.runtime.install import Installer, Progress, platform_name
 from tests.parrot import ADAPTER, INTEGRITY, OTHER, VERSION, Npm, fails, waits
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.adapter import Launch
 from dragoman.errors import AgentProcessExited, DeadlinePassed
+from dragoman.facts import Launch
 from dragoman.runtime.process import PAUSE_ABOVE_BYTES, PIPE_BYTES, READ_BYTES, AgentProcess
 from dragoman.wire.jsonl import Oversize
 

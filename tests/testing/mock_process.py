@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from dragoman.adapter import CompleteItem, Delta, EndTurn, Send, Spec, StartItem, Step
+from dragoman.adapter import Spec
 from dragoman.agents.mock import ADAPTER
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.items import ToolResult
+from dragoman.steps import CompleteItem, Delta, EndTurn, Send, StartItem, Step
 
 DEADLINE_S = 20.0
 

@@ -11,9 +11,10 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from dragoman.adapter import Adapter, Block, Capabilities, Drill, Feature
+from dragoman.adapter import Adapter
 from dragoman.agents.mock import ADAPTER
 from dragoman.errors import InvalidRequest
+from dragoman.facts import Block, Capabilities, Drill, Feature
 from dragoman.schema.events import Event, SessionStarted, TurnStarted
 from dragoman.testing.conform import PROBES, Finding, Report, conform, row
 from dragoman.testing.conform.evidence import Evidence

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.adapter import AskPermission, AskQuestion, Bind
 from dragoman.agents.mock import ADAPTER
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Interrupt
+from dragoman.steps import AskPermission, AskQuestion, Bind
 
 from .mock_process import DEADLINE_S, Agent, completed, ends_turn, is_delta, outcome, outputs, said
 

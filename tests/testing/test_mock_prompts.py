@@ -8,7 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.adapter import (
+from dragoman.schema.commands import Attachment, Configure, Prompt
+from dragoman.schema.events import SessionUpdated
+from dragoman.schema.items import FileRef, Json, Reasoning, Status, Text
+from dragoman.steps import (
     AskQuestion,
     BeginTurn,
     Blob,
@@ -20,9 +23,6 @@ from dragoman.adapter import (
     StartItem,
     Update,
 )
-from dragoman.schema.commands import Attachment, Configure, Prompt
-from dragoman.schema.events import SessionUpdated
-from dragoman.schema.items import FileRef, Json, Reasoning, Status, Text
 from dragoman.testing.mock_lines import PNG
 from dragoman.testing.mock_prompts import PLAIN, exact_word
 from dragoman.testing.mock_trials import GARBAGE

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.adapter import CompleteItem, Delta
 from dragoman.schema.commands import Interrupt
+from dragoman.steps import CompleteItem, Delta
 from dragoman.testing.mock_trials import GARBAGE
 
 from .mock_process import DEADLINE_S, Agent, completed, ends_turn, is_delta, outcome, outputs, said

@@ -9,28 +9,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.adapter import (
-    Adapter,
-    AskPermission,
-    Bind,
-    Capabilities,
-    Echo,
-    EndTurn,
-    Exit,
-    Launch,
-    Noise,
-    Report,
-    Resolve,
-    Send,
-    Spec,
-    StartItem,
-    Step,
-    whole,
-)
+from dragoman.adapter import Adapter, Spec
+from dragoman.facts import Capabilities, Exit, Launch, Noise
 from dragoman.schema.commands import AnswerPermission, Command, Prompt
 from dragoman.schema.events import Approver, ItemCompleted, TurnEnded
 from dragoman.schema.http import ModeInfo
 from dragoman.schema.items import Text
+from dragoman.steps import (
+    AskPermission,
+    Bind,
+    Echo,
+    EndTurn,
+    Report,
+    Resolve,
+    Send,
+    StartItem,
+    Step,
+    whole,
+)
 from dragoman.testing.conformance import check
 from dragoman.testing.play import Played, play, share, spec_of, vanished
 from dragoman.testing.transcript import Ending, Eof, Line, Meta, Run

@@ -10,28 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from dragoman.adapter import (
-    Adapter,
-    AskPermission,
-    Bind,
-    Claim,
-    Converter,
-    Delta,
-    Exit,
-    Noise,
-    Requester,
-    Respond,
-    Spec,
-    Step,
-    Unparsed,
-    Update,
-)
+from dragoman.adapter import Adapter, Converter, Requester, Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.noise import is_noise
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.policy import decide
 from dragoman.core.preview import ReadFile, read_nothing, with_preview
+from dragoman.facts import Exit, Noise
 from dragoman.schema.commands import Command, Interrupt, Prompt
+from dragoman.steps import AskPermission, Bind, Claim, Delta, Respond, Step, Unparsed, Update
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Refused, Reply
 
 OnDefect = Callable[[Exception], None]

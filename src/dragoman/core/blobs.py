@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.adapter import AgentFile, Blob, Content
 from dragoman.core.shape import Parts
 from dragoman.schema.items import ContentPart, FileRef, Image
+from dragoman.steps import AgentFile, Blob, Content
 
 
 class StoreFile(Struct, frozen=True):

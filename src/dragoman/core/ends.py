@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
-from dragoman.adapter import EndSession, EndTurn, Exit, Used
+from dragoman.facts import Exit
 from dragoman.schema.events import ErrorRaised, ModelUsage, SessionEnded, TurnEnded, Usage
+from dragoman.steps import EndSession, EndTurn, Used
 
 U = TypeVar("U", Usage, ModelUsage)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Noise
+from dragoman.facts import Noise
 from dragoman.wire import decode as wire
 
 _any = msgspec.json.Decoder()

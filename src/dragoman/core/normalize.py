@@ -16,12 +16,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dragoman import adapter as step
+from dragoman import steps as step
 from dragoman.core import ends, shape
 from dragoman.core.blobs import CopyFile, StoreFile, stored
 from dragoman.core.items import Items, NewId, OpenItem
 from dragoman.core.prompts import Prompts
 from dragoman.core.requests import Request, permission, question, resolution, withdrawal
+from dragoman.facts import Exit
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import (
     AgentUnparsed,
@@ -374,7 +375,7 @@ class Normalizer:
             self._close_turn(step.EndTurn(outcome=outcome), reason, "daemon", everything=True)
         self._close_open(reason, everything=True)
 
-    def process_gone(self, exit: step.Exit, *, resumable: bool) -> None:
+    def process_gone(self, exit: Exit, *, resumable: bool) -> None:
         """The agent's process ended by itself. Where it cannot resume, the session ends too."""
         if self.ended:
             return
@@ -388,7 +389,7 @@ class Normalizer:
         if running and not resumable:
             self.never_came_up(error.message, exit)
 
-    def never_came_up(self, message: str, exit: step.Exit | None) -> None:
+    def never_came_up(self, message: str, exit: Exit | None) -> None:
         """The agent cannot go on, nor be resumed: the session ends with what is known."""
         self._raw = None
         self._end_session(ends.given_up(message, exit), "process_exit", "daemon")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dragoman.adapter import AskPermission
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, PermissionMode
 from dragoman.schema.events import Approver, PermissionRequested, QuestionRequested
+from dragoman.steps import AskPermission
 
 DEADLINE = "deadline"
 """The rule, and the reason, of a request that nobody answered in time."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from dragoman.adapter import AskPermission, FileChange
+from dragoman.steps import AskPermission, FileChange
 from dragoman.wire.diff import diff
 
 ReadFile = Callable[[str], str | None]

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from dragoman.adapter import AskPermission, AskQuestion
 from dragoman.core.policy import DEADLINE, rule_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import (
@@ -18,6 +17,7 @@ from dragoman.schema.events import (
     QuestionRequested,
     QuestionResolved,
 )
+from dragoman.steps import AskPermission, AskQuestion
 
 MASK = "••••"
 STATUS: dict[str, PermissionStatus] = {

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dragoman.adapter import Blob, Content
 from dragoman.schema.commands import Attachment, Prompt
 from dragoman.schema.items import (
     ContentPart,
@@ -22,6 +21,7 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.steps import Blob, Content
 
 Parts = tuple[ContentPart, ...]
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dragoman.adapter import Adapter, Capabilities, Exit, Launch, Spec, Step
+from dragoman.adapter import Adapter, Spec
 from dragoman.errors import Unavailable
+from dragoman.facts import Capabilities, Exit, Launch
 from dragoman.schema.commands import Command
+from dragoman.steps import Step
 
 
 class _Silent:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman import __version__
-from dragoman.adapter import Adapter, is_since
+from dragoman.adapter import Adapter
 from dragoman.errors import (
     AgentGone,
     AgentNotInstalled,
@@ -27,6 +27,7 @@ from dragoman.errors import (
     UnsupportedAgent,
     WrongSetting,
 )
+from dragoman.facts import is_since
 from dragoman.runtime import linux
 from dragoman.runtime.catalogue import Catalogues
 from dragoman.runtime.install import Installer, Progress

@@ -10,8 +10,8 @@ import time
 import msgspec
 from msgspec import Struct
 
-from dragoman.adapter import Catalogue
 from dragoman.errors import DaemonError
+from dragoman.facts import Catalogue
 from dragoman.runtime.process import AgentProcess
 from dragoman.schema.http import ModelList
 from dragoman.settings import child_environ

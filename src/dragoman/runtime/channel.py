@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from dragoman.adapter import Claim, EndInput, Exit, Launch, Notify, Outgoing, Request, Respond, Send
 from dragoman.errors import DaemonError
+from dragoman.facts import Exit, Launch
 from dragoman.runtime.process import AgentProcess
+from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import Asked, Peer, Replied, Stray, Told
 

@@ -9,11 +9,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 
-from dragoman.adapter import Report
 from dragoman.core.policy import overdue
 from dragoman.errors import DaemonError
 from dragoman.runtime.pump import Pump
 from dragoman.settings import Settings
+from dragoman.steps import Report
 
 log = logging.getLogger(__name__)
 

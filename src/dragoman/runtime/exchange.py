@@ -8,27 +8,16 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from dragoman.adapter import (
-    EVERYONE,
-    Adapter,
-    Claim,
-    EndInput,
-    Exit,
-    Launch,
-    Notify,
-    Outgoing,
-    Request,
-    Respond,
-    Send,
-    Unparsed,
-)
+from dragoman.adapter import EVERYONE, Adapter
 from dragoman.core.advance import keys_of
 from dragoman.errors import AgentProcessExited, DaemonError, DeadlinePassed, Unavailable
+from dragoman.facts import Exit, Launch
 from dragoman.runtime.channel import line_of, peer_of, wake_in
 from dragoman.runtime.defects import report_defect
 from dragoman.runtime.process import AgentProcess
 from dragoman.runtime.routes import Routes
 from dragoman.runtime.seat import Seat
+from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send, Unparsed
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import (
     METHOD_NOT_FOUND,

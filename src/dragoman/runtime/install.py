@@ -23,9 +23,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dragoman.adapter import Adapter, Package
+from dragoman.adapter import Adapter
 from dragoman.errors import InstallFailed, NotInstallable, Unavailable
-from dragoman.facts import version_order
+from dragoman.facts import Package, version_order
 from dragoman.runtime import linux, npm
 from dragoman.runtime.kin import kin
 from dragoman.runtime.versions import Versions, ensure_version

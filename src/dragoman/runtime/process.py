@@ -11,8 +11,8 @@ import signal
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from dragoman.adapter import Exit, Launch
 from dragoman.errors import AgentProcessExited, DeadlinePassed
+from dragoman.facts import Exit, Launch
 from dragoman.runtime import linux
 from dragoman.runtime.kin import SWEEP_S, Child, kin
 from dragoman.runtime.left import forget, remember

@@ -15,11 +15,12 @@ from pathlib import Path
 import msgspec
 
 from dragoman import errors
-from dragoman.adapter import Adapter, Delivered, EndTurn, Exit, Launch, Report
+from dragoman.adapter import Adapter
 from dragoman.core.advance import Interpreter
 from dragoman.core.blobs import CopyFile, StoreFile
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
+from dragoman.facts import Exit, Launch
 from dragoman.runtime import agent_file
 from dragoman.runtime.agents import Agents, Found
 from dragoman.runtime.channel import PATIENCE_S, Channel, Heard, Own
@@ -34,6 +35,7 @@ from dragoman.runtime.stderr import StderrFile
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Body, Draft
 from dragoman.settings import Settings, child_environ
+from dragoman.steps import Delivered, EndTurn, Report
 from dragoman.store import SessionRow, Store
 from dragoman.store.ids import new_id
 from dragoman.wire.jsonl import Oversize

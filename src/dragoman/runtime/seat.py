@@ -9,11 +9,12 @@ from typing import NamedTuple, Protocol
 import msgspec
 from msgspec import UNSET
 
-from dragoman.adapter import Exit, Outgoing
 from dragoman.errors import AgentProcessExited
+from dragoman.facts import Exit
 from dragoman.runtime.channel import Heard
 from dragoman.runtime.process import BATCH_BYTES, PAUSE_ABOVE_BYTES
 from dragoman.schema.events import Stderr
+from dragoman.steps import Outgoing
 from dragoman.wire.jsonrpc import Asked, Replied, Stray
 
 _LEFT = Exit(

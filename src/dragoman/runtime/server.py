@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dragoman.adapter import Adapter, Exit, Launch, Request
+from dragoman.adapter import Adapter
 from dragoman.errors import AgentProcessExited, DaemonError, Unavailable
+from dragoman.facts import Exit, Launch
 from dragoman.runtime.exchange import UNROUTABLE, Exchange
 from dragoman.runtime.process import AgentProcess, Lives
 from dragoman.runtime.seat import Seat
 from dragoman.runtime.stderr import StderrFile, without_secrets
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings, child_environ
+from dragoman.steps import Request
 from dragoman.store import Store
 from dragoman.wire.jsonrpc import Overdue, Refused, Reply
 from dragoman.wire.redact import Redactor, Secret

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from dragoman import errors, logs
-from dragoman.adapter import Adapter, Delivered
+from dragoman.adapter import Adapter
 from dragoman.runtime.agents import Agents
 from dragoman.runtime.attachments import prompt_of
 from dragoman.runtime.deadlines import Deadlines
@@ -32,6 +32,7 @@ from dragoman.schema.commands import (
 )
 from dragoman.schema.events import Draft, SessionUpdated
 from dragoman.settings import Settings
+from dragoman.steps import Delivered
 from dragoman.store import MessageRow, SessionRow, Store
 from dragoman.wire.redact import Redactor
 

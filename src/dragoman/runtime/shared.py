@@ -8,14 +8,16 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from dragoman.adapter import Adapter, Launch, Request
+from dragoman.adapter import Adapter
 from dragoman.errors import Unavailable
+from dragoman.facts import Launch
 from dragoman.runtime.census import Holder
 from dragoman.runtime.process import Lives
 from dragoman.runtime.seat import Seat
 from dragoman.runtime.server import Server
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings
+from dragoman.steps import Request
 from dragoman.store import Store
 from dragoman.wire.jsonrpc import Reply
 from dragoman.wire.redact import Redactor

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dragoman.adapter import Adapter, StartItem, Unused, whole
+from dragoman.adapter import Adapter, Unused
 from dragoman.core.normalize import Normalizer
 from dragoman.errors import InvalidRequest, ModeNotSupported
 from dragoman.schema.events import Draft
 from dragoman.schema.http import CreateSession, ModelInfo, PatchSession
 from dragoman.schema.items import Status
+from dragoman.steps import StartItem, whole
 from dragoman.store.ids import new_id
 
 LABEL = "not_applied"

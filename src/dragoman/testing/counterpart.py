@@ -10,18 +10,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from dragoman.adapter import (
-    EVERYONE,
-    Adapter,
-    Claim,
-    Launch,
-    Notify,
-    Outgoing,
-    Request,
-    Respond,
-    Send,
-)
+from dragoman.adapter import EVERYONE, Adapter
 from dragoman.core.advance import keys_of
+from dragoman.facts import Launch
+from dragoman.steps import Claim, Notify, Outgoing, Request, Respond, Send
 from dragoman.testing.learn import Substitutions, difference
 from dragoman.wire.jsonrpc import Asked, Peer, Replied, Stray, Told
 

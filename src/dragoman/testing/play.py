@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import Struct
 
-from dragoman.adapter import Adapter, Delivered, Exit, Outgoing, Spec
+from dragoman.adapter import Adapter, Spec
 from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer, Output
+from dragoman.facts import Exit
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, Prompt
 from dragoman.schema.events import Draft, Event, QuestionRequested, SessionStarted, Stderr
+from dragoman.steps import Delivered, Outgoing
 from dragoman.testing.counterpart import Counterpart, Heard, Lines, counterpart
 from dragoman.testing.learn import Substitutions
 from dragoman.testing.transcript import Eof, Line, Meta, Run, Signal, Transcript

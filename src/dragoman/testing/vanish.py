@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.adapter import EVERYONE, Adapter, Request
+from dragoman.adapter import EVERYONE, Adapter
 from dragoman.core import noise
 from dragoman.core.advance import keys_of
+from dragoman.steps import Request
 from dragoman.testing.transcript import Eof, Line, Run, Signal
 from dragoman.wire.raw import as_json
 

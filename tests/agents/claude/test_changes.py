@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Report, Send, Spec, Step, Update
+from dragoman.adapter import Spec
 from dragoman.agents.claude import ADAPTER
 from dragoman.schema.commands import Command, Configure
 from dragoman.schema.events import SessionUpdated
+from dragoman.steps import Report, Send, Step, Update
 
 
 class Session:

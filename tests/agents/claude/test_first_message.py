@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.adapter import Delivered, Spec
+from dragoman.adapter import Spec
 from dragoman.agents.claude import ADAPTER
 from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import Draft
+from dragoman.steps import Delivered
 
 INIT = {"type": "system", "subtype": "init", "model": "m", "session_id": "n1"}
 ANSWER = {

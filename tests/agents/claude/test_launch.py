@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.adapter import Launch, Spec
+from dragoman.adapter import Spec
 from dragoman.agents.claude.launch import launch
+from dragoman.facts import Launch
 
 
 def started(**given: Any) -> Launch:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from dragoman.adapter import AgentFile, CompleteItem
 from dragoman.agents.claude.messages import Call
 from dragoman.agents.claude.model import ToolResultBlock
 from dragoman.agents.claude.results import Given, result_steps
 from dragoman.agents.claude.tasks import MAIN
 from dragoman.schema.items import FileRef, ToolResult
+from dragoman.steps import AgentFile, CompleteItem
 
 
 def completed(

@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Bind, Delivered, EndSession, EndTurn, Exit, Report, Spec, Step
+from dragoman.adapter import Spec
 from dragoman.agents.claude import ADAPTER
+from dragoman.facts import Exit
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import Stderr
+from dragoman.steps import Bind, Delivered, EndSession, EndTurn, Report, Step
 
 NATIVE = "0b42215d-cb92-4b8b-95e7-8b3b590c9bb5"
 WHY = f"No conversation found with session ID: {NATIVE}"

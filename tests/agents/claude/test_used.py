@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.adapter import Exit
+from dragoman.facts import Exit
 from dragoman.schema.commands import Interrupt
 from dragoman.schema.events import Draft, Stderr, TurnEnded
 from tests.agents.claude.lines import Heard, assistant, streamed

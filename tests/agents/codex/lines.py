@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Request, Respond, Spec
+from dragoman.adapter import Spec
 from dragoman.agents.codex import ADAPTER
 from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Draft
+from dragoman.steps import Request, Respond
 from dragoman.wire.jsonrpc import Answered
 
 THREAD, TURN = "thread-1", "turn-1"

@@ -7,8 +7,9 @@ from typing import get_args
 
 import pytest
 
-from dragoman.adapter import Feature, Spec
+from dragoman.adapter import Spec
 from dragoman.agents.mock import ADAPTER
+from dragoman.facts import Feature
 
 
 def spec(**changes: object) -> Spec:

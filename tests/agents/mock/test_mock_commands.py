@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.adapter import Delivered, Resolve, Send, Step, Update
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.schema.commands import (
     AnswerPermission,
@@ -19,6 +18,7 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import SessionUpdated
+from dragoman.steps import Delivered, Resolve, Send, Step, Update
 
 
 def tell(converter: MockConverter, command: Command) -> tuple[dict[str, Any], list[Step]]:

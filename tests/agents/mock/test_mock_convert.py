@@ -8,23 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.adapter import (
-    AskPermission,
-    AskQuestion,
-    BeginTurn,
-    Bind,
-    Blob,
-    CompleteItem,
-    Delta,
-    EndSession,
-    EndTurn,
-    Exit,
-    Report,
-    StartItem,
-    Step,
-    Update,
-)
 from dragoman.agents.mock.convert import MockConverter
+from dragoman.facts import Exit
 from dragoman.schema.events import (
     Context,
     ModelUsage,
@@ -35,6 +20,21 @@ from dragoman.schema.events import (
     Usage,
 )
 from dragoman.schema.items import FileRef, Json, Reasoning, Status, Text, ToolCall, ToolResult
+from dragoman.steps import (
+    AskPermission,
+    AskQuestion,
+    BeginTurn,
+    Bind,
+    Blob,
+    CompleteItem,
+    Delta,
+    EndSession,
+    EndTurn,
+    Report,
+    StartItem,
+    Step,
+    Update,
+)
 from tests.agents.counts import NO_COSTS, NO_COUNTS
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import get_args
 
-from dragoman.adapter import Adapter, Capabilities, Feature
+from dragoman.adapter import Adapter
 from dragoman.agents.claude.catalogue import CATALOGUE
 from dragoman.agents.claude.convert import ClaudeConverter
 from dragoman.agents.claude.drill import DRILL
 from dragoman.agents.claude.launch import launch
 from dragoman.agents.claude.noise import NOISE
 from dragoman.agents.claude.package import PACKAGE
+from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {"sharedProcess"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.adapter import Catalogue, Launch
+from dragoman.facts import Catalogue, Launch
 from dragoman.schema.http import ModelInfo, ModelList
 from dragoman.wire.decode import decode
 

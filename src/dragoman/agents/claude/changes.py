@@ -10,11 +10,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dragoman.adapter import Report, Spec, Step, Update
+from dragoman.adapter import Spec
 from dragoman.agents.claude import native
 from dragoman.agents.claude.launch import native_mode, our_mode
 from dragoman.schema.commands import Configure, PermissionMode
 from dragoman.schema.events import SessionUpdated
+from dragoman.steps import Report, Step, Update
 
 BYPASS = "bypassPermissions"
 Request = dict[str, Any]

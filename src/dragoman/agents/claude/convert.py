@@ -7,25 +7,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from dragoman.adapter import (
-    BeginTurn,
-    Bind,
-    CompleteItem,
-    Delivered,
-    Echo,
-    EndSession,
-    EndTurn,
-    Exit,
-    Report,
-    Resolve,
-    Send,
-    Spec,
-    Step,
-    Unparsed,
-    Update,
-    Used,
-    Withdraw,
-)
+from dragoman.adapter import Spec
 from dragoman.agents.claude import asks, model, native, system
 from dragoman.agents.claude.changes import Changes
 from dragoman.agents.claude.launch import attached
@@ -43,6 +25,7 @@ from dragoman.agents.claude.turns import (
     failure_of,
     outcome_of,
 )
+from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -52,6 +35,23 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import SessionUpdated
+from dragoman.steps import (
+    BeginTurn,
+    Bind,
+    CompleteItem,
+    Delivered,
+    Echo,
+    EndSession,
+    EndTurn,
+    Report,
+    Resolve,
+    Send,
+    Step,
+    Unparsed,
+    Update,
+    Used,
+    Withdraw,
+)
 
 KNOWN = "Claude Code had this message before the daemon was restarted"
 SYNTHETIC = "<synthetic>"

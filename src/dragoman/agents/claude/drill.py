@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dragoman.adapter import Block, Drill
+from dragoman.facts import Block, Drill
 
 _PLAN_FILE = re.compile(r"[^\s\"'`\\]+/plans/[^\s\"'`\\]+\.md")
 

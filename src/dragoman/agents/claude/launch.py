@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Launch, Spec, is_since
+from dragoman.adapter import Spec
+from dragoman.facts import Launch, is_since
 from dragoman.schema.commands import Attachment, PermissionMode, Prompt
 
 FLAGS = (

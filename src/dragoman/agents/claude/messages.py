@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragoman.adapter import CompleteItem, Delta, ItemFields, StartItem, Step
 from dragoman.agents.claude import model, native
 from dragoman.agents.claude.tasks import Owner
 from dragoman.schema.items import (
@@ -26,6 +25,7 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.steps import CompleteItem, Delta, ItemFields, StartItem, Step
 from dragoman.wire import decode as wire
 
 RETRACTED, CUT = "retracted", "cut_off"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.adapter import Noise
+from dragoman.facts import Noise
 
 NOISE = (
     Noise(

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import CompleteItem, StartItem, Step, whole
 from dragoman.agents.claude import model, native
 from dragoman.agents.claude.system import (
     AnySystem,
@@ -21,6 +20,7 @@ from dragoman.agents.claude.system import (
 )
 from dragoman.agents.claude.tasks import Owner
 from dragoman.schema.items import ContentPart, ItemKind, ItemStatus, Json, Status, Text
+from dragoman.steps import CompleteItem, StartItem, Step, whole
 
 _COMMAND_OUTPUT = re.compile(
     r"<local-command-std(?:out|err)>(.*)</local-command-std(?:out|err)>", re.S

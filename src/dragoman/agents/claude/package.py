@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.adapter import OlderPackage, Package
+from dragoman.facts import OlderPackage, Package
 
 # As npm reports them for this version; proven on linux-x64.
 _INTEGRITY = {

@@ -9,7 +9,12 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from dragoman.adapter import (
+from dragoman.agents.claude import model
+from dragoman.agents.claude.diffs import Edit, edited
+from dragoman.agents.claude.messages import Call
+from dragoman.agents.claude.tasks import Owner
+from dragoman.schema.items import ContentPart, FileAction, FileRef, Json, Text, ToolResult
+from dragoman.steps import (
     AgentFile,
     Blob,
     CompleteItem,
@@ -19,11 +24,6 @@ from dragoman.adapter import (
     StartItem,
     Step,
 )
-from dragoman.agents.claude import model
-from dragoman.agents.claude.diffs import Edit, edited
-from dragoman.agents.claude.messages import Call
-from dragoman.agents.claude.tasks import Owner
-from dragoman.schema.items import ContentPart, FileAction, FileRef, Json, Text, ToolResult
 from dragoman.wire.diff import diff
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")

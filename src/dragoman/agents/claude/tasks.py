@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.adapter import CompleteItem, StartItem, Step, whole
 from dragoman.agents.claude.system import Task
 from dragoman.schema.items import Json, Status
+from dragoman.steps import CompleteItem, StartItem, Step, whole
 
 
 class Owner(Struct, frozen=True):

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dragoman.adapter import EndTurn, Report
 from dragoman.agents.claude import model, native
 from dragoman.schema.events import Context, ModelUsage, Outcome, Usage
+from dragoman.steps import EndTurn, Report
 from dragoman.wire import counts
 
 _TOLD = ("num_turns", "duration_ms", "duration_api_ms", "terminal_reason", "origin",

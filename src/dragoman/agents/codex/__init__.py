@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from dragoman.adapter import Adapter, Capabilities, Feature, Notify, Request
+from dragoman.adapter import Adapter
 from dragoman.agents.codex.catalogue import CATALOGUE
 from dragoman.agents.codex.convert import CodexConverter
 from dragoman.agents.codex.drill import DRILL
@@ -12,7 +12,9 @@ from dragoman.agents.codex.launch import farewell, launch
 from dragoman.agents.codex.lines import route
 from dragoman.agents.codex.noise import NOISE
 from dragoman.agents.codex.package import PACKAGE
+from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
+from dragoman.steps import Notify, Request
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature))
 _EFFORT = ("low", "medium", "high", "xhigh")

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.json import encode
 
-from dragoman.adapter import AskPermission, AskQuestion
 from dragoman.agents.codex import forms, items, wanted
 from dragoman.agents.codex.patches import diff_of, paths_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
+from dragoman.steps import AskPermission, AskQuestion
 
 _DECISIONS = {"once": "accept", "always": "acceptForSession", "reject": "decline"}
 VISITED, DECLINED = "Done", "Decline"

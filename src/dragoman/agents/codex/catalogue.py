@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman import __version__
-from dragoman.adapter import Catalogue, Launch
+from dragoman.facts import Catalogue, Launch
 from dragoman.schema.http import ModelInfo, ModelList
 from dragoman.wire.decode import decode
 

@@ -8,21 +8,7 @@ from typing import Any, assert_never
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from dragoman.adapter import (
-    BeginTurn,
-    Bind,
-    Claim,
-    Delivered,
-    Echo,
-    EndSession,
-    EndTurn,
-    Exit,
-    Report,
-    Request,
-    Spec,
-    Step,
-    Update,
-)
+from dragoman.adapter import Spec
 from dragoman.agents.codex import items, lines, native, replies, wanted
 from dragoman.agents.codex.desk import Desk
 from dragoman.agents.codex.launch import input_of, opening, turn_of
@@ -32,6 +18,7 @@ from dragoman.agents.codex.outbox import Outbox
 from dragoman.agents.codex.threads import Owner, Threads
 from dragoman.agents.codex.usage import Meter
 from dragoman.agents.codex.work import Work, between_turns
+from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -41,6 +28,19 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import Outcome, SessionUpdated
+from dragoman.steps import (
+    BeginTurn,
+    Bind,
+    Claim,
+    Delivered,
+    Echo,
+    EndSession,
+    EndTurn,
+    Report,
+    Request,
+    Step,
+    Update,
+)
 from dragoman.wire.jsonrpc import Answered, Reply, key_of
 
 LOOK_BACK = 50

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dragoman.adapter import Request, Resolve, Respond, Step, Withdraw
 from dragoman.agents.codex import asks, items, native, wanted
 from dragoman.agents.codex.notices import Notices
 from dragoman.agents.codex.threads import Owner
 from dragoman.agents.codex.work import Work
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
+from dragoman.steps import Request, Resolve, Respond, Step, Withdraw
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Refused
 
 Answer = AnswerPermission | AnswerQuestion

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Block, Drill
+from dragoman.facts import Block, Drill
 
 KEY = "SCRIPTED_KEY"
 MODEL = "gpt-5.5"

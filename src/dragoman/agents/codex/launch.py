@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from dragoman.adapter import Launch, Request, Spec
+from dragoman.adapter import Spec
+from dragoman.facts import Launch
 from dragoman.schema.commands import Attachment, Prompt
+from dragoman.steps import Request
 
 
 def launch(spec: Spec, command: tuple[str, ...]) -> Launch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.adapter import Noise
+from dragoman.facts import Noise
 
 
 def _said(method: str, why: str, **where: str) -> Noise:

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragoman.adapter import CompleteItem, Report, StartItem, Step, whole
 from dragoman.agents.codex import native
 from dragoman.agents.codex.threads import Owner
 from dragoman.agents.codex.usage import Limits
 from dragoman.schema.items import ContentPart, ItemStatus, Json, Status
+from dragoman.steps import CompleteItem, Report, StartItem, Step, whole
 from dragoman.wire.decode import decode
 
 _MARKS = {"completed": "x", "inProgress": ">"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.adapter import Package
+from dragoman.facts import Package
 
 # As npm reports them for this version; proven on linux-x64.
 _INTEGRITY = {

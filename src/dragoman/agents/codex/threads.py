@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.adapter import Claim, CompleteItem, Request, StartItem, Step
 from dragoman.agents.codex import items, native
 from dragoman.schema.items import ItemStatus, Status
+from dragoman.steps import Claim, CompleteItem, Request, StartItem, Step
 
 
 class Owner(Struct, frozen=True, kw_only=True):

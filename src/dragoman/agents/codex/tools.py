@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import Blob, CompleteItem, Content, ItemFields, StartItem, Step, whole
 from dragoman.agents.codex import items
 from dragoman.agents.codex.patches import refs_of
 from dragoman.agents.codex.threads import Owner
@@ -22,6 +21,7 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
+from dragoman.steps import Blob, CompleteItem, Content, ItemFields, StartItem, Step, whole
 
 _LATE = items.WebSearch | items.ImageGeneration
 """What these are called with is known at their end only."""

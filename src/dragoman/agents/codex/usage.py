@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dragoman.adapter import Update
 from dragoman.agents.codex import native
 from dragoman.agents.codex.threads import Owner
 from dragoman.schema.events import Context, SessionUpdated, Usage
+from dragoman.steps import Update
 from dragoman.wire import counts
 
 _COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from dragoman.adapter import CompleteItem, Content, Delta, Request, StartItem, Step, whole
 from dragoman.agents.codex import items, native
 from dragoman.agents.codex.threads import Owner
 from dragoman.agents.codex.tools import (
@@ -20,6 +19,7 @@ from dragoman.agents.codex.tools import (
     returned,
 )
 from dragoman.schema.items import Json, Reasoning, Status, Text
+from dragoman.steps import CompleteItem, Content, Delta, Request, StartItem, Step, whole
 
 _BREAK = "\n\n"
 _PHASES = {"commentary": "commentary", "partial_answer": "commentary",

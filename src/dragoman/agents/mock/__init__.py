@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import get_args
 
-from dragoman.adapter import Adapter, Capabilities, Feature, Noise
+from dragoman.adapter import Adapter
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.agents.mock.drill import DRILL
 from dragoman.agents.mock.launch import COMMAND, launch
+from dragoman.facts import Capabilities, Feature, Noise
 from dragoman.schema.http import ModeInfo, ModelInfo
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {"sharedProcess", "steer"}

@@ -8,30 +8,9 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import UNSET, Raw
 
-from dragoman.adapter import (
-    AskPermission,
-    AskQuestion,
-    BeginTurn,
-    Bind,
-    Blob,
-    CompleteItem,
-    Content,
-    Delivered,
-    Delta,
-    EndSession,
-    EndTurn,
-    Exit,
-    ItemFields,
-    Report,
-    Resolve,
-    Send,
-    Spec,
-    StartItem,
-    Step,
-    Update,
-    whole,
-)
+from dragoman.adapter import Spec
 from dragoman.agents.mock import native
+from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -59,6 +38,27 @@ from dragoman.schema.items import (
     Text,
     ToolCall,
     ToolResult,
+)
+from dragoman.steps import (
+    AskPermission,
+    AskQuestion,
+    BeginTurn,
+    Bind,
+    Blob,
+    CompleteItem,
+    Content,
+    Delivered,
+    Delta,
+    EndSession,
+    EndTurn,
+    ItemFields,
+    Report,
+    Resolve,
+    Send,
+    StartItem,
+    Step,
+    Update,
+    whole,
 )
 from dragoman.wire import counts
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.adapter import Drill
+from dragoman.facts import Drill
 
 DRILL = Drill(
     prompts={

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from dragoman.adapter import Launch, Spec
+from dragoman.adapter import Spec
+from dragoman.facts import Launch
 
 # -P keeps the session's directory off the module path: a json.py there is not ours to run.
 COMMAND = (sys.executable, "-P", "-m", "dragoman.testing.mock_agent")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dragoman.adapter import Feature
 from dragoman.errors import DragomanError
+from dragoman.facts import Feature
 
 if TYPE_CHECKING:
     from dragoman.testing.conform.stage import Stage

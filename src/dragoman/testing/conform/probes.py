@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.adapter import Feature
 from dragoman.errors import InvalidRequest
+from dragoman.facts import Feature
 from dragoman.testing.conform import lasting, people, speaking, working
 from dragoman.testing.conform.probe import Probe, Trial
 

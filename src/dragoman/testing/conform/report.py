@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dragoman.adapter import Capabilities, Feature
+from dragoman.facts import Capabilities, Feature
 from dragoman.testing.conform.probe import Probe
 from dragoman.testing.vanish import Share
 

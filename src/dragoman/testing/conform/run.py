@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 
-from dragoman.adapter import Adapter, Drill
+from dragoman.adapter import Adapter
 from dragoman.client import Unreachable
 from dragoman.errors import DragomanError, InvalidRequest
+from dragoman.facts import Drill
 from dragoman.testing.conform.evidence import Evidence
 from dragoman.testing.conform.house import House
 from dragoman.testing.conform.probe import Missed, Probe, Untried

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from dragoman.adapter import Adapter, Block, Drill
+from dragoman.adapter import Adapter
 from dragoman.client import Client
 from dragoman.errors import DragomanError, SessionEnded
+from dragoman.facts import Block, Drill
 from dragoman.schema.commands import Attachment, PermissionReply
 from dragoman.schema.events import Event, PermissionRequested, QuestionRequested
 from dragoman.schema.http import CreateSession, Delivery, PatchSession

@@ -15,7 +15,7 @@ from benchmarks.table import HEADINGS, Row, markdown, plain
 
 ROWS = {
     "pages": 5, "replay": 1, "fanout": 2, "latency": 1, "ingest": 3, "redaction": 1, "idle": 1,
-    "start": 2, "endings": 1, "store": 2, "inspector": 5,
+    "start": 2, "endings": 1, "store": 2, "inspector": 8,
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Codex behind a wall: while FLAG exists, what it says from the next message on is not passed on.
 
-Where FLAG says `lose`, neither is that message. Usage: muffle.py FLAG COMMAND …
+Where FLAG says `lose`, neither is that message; else FLAG says `passed` when it was. Usage:
+muffle.py FLAG COMMAND …
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ def main(flag: Path, command: list[str]) -> None:
     heard.set()
     threading.Thread(target=pass_on, args=(process.stdout, heard), daemon=True).start()
     for line in sys.stdin.buffer:
-        if flag.exists() and any(method in line for method in MESSAGES):
+        muffled = flag.exists() and any(method in line for method in MESSAGES)
+        if muffled:
             heard.clear()
             if flag.read_text() == "lose":
                 flag.write_text("lost")
                 continue
         process.stdin.write(line)
         process.stdin.flush()
+        if muffled:
+            flag.write_text("passed")
     process.stdin.close()
     process.wait()
 

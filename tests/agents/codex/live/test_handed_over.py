@@ -78,6 +78,8 @@ def test_a_message_that_has_joined_a_turn_is_not_delivered_again(tmp_path: Path)
         heard(live, done("tool_call"))
         flag.touch()
         live.send("Do it once", delivery="steer")
+        # Later it would cut what the model says next.
+        eventually(lambda: flag.read_text() == "passed", "it is on its way into the turn")
         (live.workspace / "go").touch()
         eventually(lambda: len(model.mains) == len(steps), "the model has done it")
         survive(live, flag)

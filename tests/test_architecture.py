@@ -14,7 +14,8 @@ from dragoman.agents import adapters
 SOURCE = Path(dragoman.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
-    "schema", "wire", "facts", "steps", "adapter", "agents", "core", "store", "runtime", "http", "cli",
+    "schema", "wire", "facts", "steps", "adapter", "agents", "core", "store", "runtime", "http",
+    "cli",
 )  # fmt: skip
 EVERYWHERE = {"errors", "settings", "logs", "__init__"}
 PURE = ("schema", "wire", "agents", "core")

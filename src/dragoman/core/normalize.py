@@ -1,9 +1,9 @@
 """Steps become drafts of events. The same for every agent: it repairs what would break a rule.
 
-First event `session.started`, once · a person's message is in exactly one turn, before any answer
+A person's message is in exactly one turn, before any answer
 to it · everything open is closed when its turn or process ends · nothing follows
 `session.ended` · and what `items.py` promises. `testing/conformance.py` checks the same list
-from outside.
+from outside. (`session.started` is written by whoever creates the session.)
 """
 
 from __future__ import annotations

@@ -271,8 +271,8 @@ ROUTES: tuple[Route, ...] = (
            "Make a ticket that lets a browser in, once, with the caller's own rights.",
            scope="read", status=201, response=access_schema.Ticket, problems=_BODY),
     _route("post", "/v1/login", access.login, "login", "Swap a ticket for a cookie.",
-           description="The cookie is `HttpOnly` and `SameSite=Strict`. It is forgotten when the "
-           "daemon ends, or when it is not used for a week.",
+           description="The cookie is `HttpOnly` and `SameSite=Strict`. It outlives the daemon, "
+           "and is forgotten when it is not used for a week.",
            public=True, body=access_schema.Login, status=204,
            response_headers=(Header(name="Set-Cookie", description="The cookie."),),
            problems=(*_BODY, TokenInvalid)),

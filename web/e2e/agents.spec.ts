@@ -79,7 +79,7 @@ test("an agent that is not there: it is said, and installing shows how it goes",
 
 test("an agent that is too old says so, and what mends it", async ({ page }) => {
   const daemon = new Daemon([]);
-  const old = join(daemon.data, "old-claude");
+  const old = join(daemon.files, "old-claude");
   writeFileSync(old, "#!/bin/sh\necho '2.1.19 (Claude Code)'\n", { mode: 0o755 });
   daemon.env.DRAGOMAN_CLAUDE_COMMAND = old;
   await daemon.start();

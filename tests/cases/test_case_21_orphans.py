@@ -194,7 +194,7 @@ def test_case_21_what_a_killed_daemon_leaves_is_ended_by_the_next(
         if kind.startswith("scrubbed"):
             eventually(lambda: written_down(data_dir) == 2, "it was written down")
         daemon.kill()
-        assert with_token(name)
+        eventually(lambda: bool(with_token(name)), "what it started is seen")
         daemon.start()
         assert with_token(name) == set()
         assert written_down(data_dir) == 0

@@ -14,8 +14,8 @@ from dragoman.adapter import Adapter, Converter, Requester, Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.noise import is_noise
 from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.permission_diff import ReadFile, read_nothing, with_diff
 from dragoman.core.policy import decide
-from dragoman.core.preview import ReadFile, read_nothing, with_preview
 from dragoman.facts import Exit, Noise
 from dragoman.schema.commands import Command, Interrupt, Prompt
 from dragoman.steps import AskPermission, Bind, Claim, Delta, Respond, Step, Unparsed, Update
@@ -182,7 +182,7 @@ class Interpreter:
                 self._update(step, raw)
                 continue
             if isinstance(step, AskPermission):
-                step = with_preview(step, self._read_file)
+                step = with_diff(step, self._read_file)
             apply(step, raw)
             if type(step) is Delta:
                 continue  # by far the most

@@ -158,8 +158,9 @@ class SessionState(Struct, kw_only=True):
 
 def first_words(item: Item) -> str | None:
     """What a message is about, in one short line; None where it has no words."""
-    words = " ".join(part.text for part in item.content if isinstance(part, Text)).split()
-    line = " ".join(words[:PREVIEW])  # no more words than characters are shown
+    texts = (part.text.lstrip() for part in item.content if isinstance(part, Text))
+    # A message may be megabytes long, and nobody looks further than this.
+    line = " ".join(next(filter(None, texts), "")[: 10 * PREVIEW].split())
     if len(line) <= PREVIEW:
         return line or None
     shown, _, _ = line[:PREVIEW].rpartition(" ")

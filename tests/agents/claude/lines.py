@@ -14,32 +14,43 @@ from dragoman.core.fold import SessionState
 from dragoman.core.normalize import Normalizer
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import Draft
+from dragoman.steps import Delivered
 
 SESSION = "0b42215d-cb92-4b8b-95e7-8b3b590c9bb5"
 
 
-class Heard:
-    """A session of Claude Code, line by line, in a turn."""
+INIT = {"type": "system", "subtype": "init", "model": "m"}
+NOTHING: dict[str, Any] = {"id": "msg_0", "content": []}
 
-    def __init__(self) -> None:
+
+class Heard:
+    """A session of Claude Code, line by line; in a turn, unless nothing was said in it yet."""
+
+    def __init__(self, *, in_turn: bool = True) -> None:
         numbers = itertools.count(1)
         normalizer = Normalizer(lambda prefix: f"{prefix}_{next(numbers)}")
         spec = Spec(session_id="s", agent="claude", agent_mode="build", directory="/workspace")
         state = SessionState(agent_mode="build")
         self.interpreter = Interpreter("claude", ADAPTER.converter(spec), normalizer, state)
-        list(self.interpreter.command(Prompt(message_id="msg_1", text="Hi")))
-        self.hear(
-            {"type": "system", "subtype": "init", "model": "m"},
-            {"type": "assistant", "message": {"id": "msg_0", "content": [], "stop_reason": "end"}},
-        )
+        self.delivered: list[str] = []
+        """The messages that Claude Code has."""
+        if in_turn:
+            self.say("msg_1", "Hi")
+            self.hear(INIT, {"type": "assistant", "message": {**NOTHING, "stop_reason": "end"}})
+
+    def say(self, message_id: str, text: str) -> None:
+        """A person says something."""
+        list(self.interpreter.command(Prompt(message_id=message_id, text=text)))
 
     def hear(self, *lines: dict[str, Any]) -> list[tuple[str, Any]]:
         """What the lines become: types and data."""
         for line in lines:
             self.interpreter.receive(msgspec.json.encode({"session_id": SESSION, **line}))
-        out = [draft for draft in self.interpreter.take() if isinstance(draft, Draft)]
-        assert all(draft.raw is not None or draft.source == "daemon" for draft in out)
-        return [(draft.body.type, msgspec.to_builtins(draft.body)) for draft in out]
+        out = self.interpreter.take()
+        self.delivered += [each.message_id for each in out if isinstance(each, Delivered)]
+        drafts = [draft for draft in out if isinstance(draft, Draft)]
+        assert all(draft.raw is not None or draft.source == "daemon" for draft in drafts)
+        return [(draft.body.type, msgspec.to_builtins(draft.body)) for draft in drafts]
 
 
 def streamed(**event: Any) -> dict[str, Any]:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
-import msgspec
 import pytest
 
-from dragoman.adapter import Spec
-from dragoman.agents.claude import ADAPTER
-from dragoman.core.advance import Interpreter
-from dragoman.core.fold import SessionState
-from dragoman.core.normalize import Normalizer
-from dragoman.schema.commands import Prompt
-from dragoman.schema.events import Draft
-from dragoman.steps import Delivered
+from tests.agents.claude.lines import INIT, Heard
 
-INIT = {"type": "system", "subtype": "init", "model": "m", "session_id": "n1"}
 ANSWER = {
     "type": "assistant",
     "message": {"id": "a1", "content": [{"type": "text", "text": "Yes"}]},
@@ -28,28 +18,9 @@ FAILED = {**CUT, "errors": ["the wheels came off"]}
 OTHER = "11111111-1111-4111-8111-111111111111"
 
 
-class Session:
-    """A converter, and what its lines become."""
-
-    def __init__(self) -> None:
-        numbers = itertools.count(1)
-        normalizer = Normalizer(lambda prefix: f"{prefix}_{next(numbers)}")
-        spec = Spec(session_id="s", agent="claude", agent_mode="build", directory="/w")
-        state = SessionState(agent_mode="build")
-        self._interpreter = Interpreter("claude", ADAPTER.converter(spec), normalizer, state)
-        self.delivered: list[str] = []
-
-    def say(self, message_id: str, text: str) -> None:
-        list(self._interpreter.command(Prompt(message_id=message_id, text=text)))
-
-    def hear(self, *lines: dict[str, Any]) -> list[tuple[str, Any]]:
-        """The types and data of what the lines become."""
-        for line in lines:
-            self._interpreter.receive(msgspec.json.encode(line))
-        out = self._interpreter.take()
-        self.delivered += [each.message_id for each in out if isinstance(each, Delivered)]
-        drafts = [each.body for each in out if isinstance(each, Draft)]
-        return [(body.type, msgspec.to_builtins(body)) for body in drafts]
+@pytest.fixture
+def session() -> Heard:
+    return Heard(in_turn=False)
 
 
 def echo(text: str) -> dict[str, Any]:
@@ -68,10 +39,9 @@ def items(events: list[tuple[str, Any]]) -> list[tuple[str, str | None]]:
     ("result", "outcome"), [(CUT, "interrupted"), (FAILED, "failed"), (DONE, "completed")]
 )
 def test_a_first_message_that_is_over_before_it_began_is_shown(
-    result: dict[str, Any], outcome: str
+    session: Heard, result: dict[str, Any], outcome: str
 ) -> None:
     """Before, it was not, and the next one waited for ever."""
-    session = Session()
     session.say("msg_1", "Hi")
     events = session.hear(result)
     assert session.delivered == ["msg_1"]
@@ -83,24 +53,21 @@ def test_a_first_message_that_is_over_before_it_began_is_shown(
     assert items(session.hear(INIT, ANSWER, DONE)) == [("user", "msg_2"), ("assistant", None)]
 
 
-def test_a_message_that_is_repeated_under_another_id_is_shown_once() -> None:
+def test_a_message_that_is_repeated_under_another_id_is_shown_once(session: Heard) -> None:
     """Before, it was shown twice, once as words that are nobody's."""
-    session = Session()
     session.say("msg_1", "Hi")
     events = session.hear(INIT, echo("Hi"), ANSWER, DONE)
     assert items(events) == [("user", "msg_1"), ("assistant", None)]
     assert session.delivered == ["msg_1"]
 
 
-def test_other_words_under_a_persons_role_are_nobodys() -> None:
-    session = Session()
+def test_other_words_under_a_persons_role_are_nobodys(session: Heard) -> None:
     session.say("msg_1", "Hi")
     events = session.hear(INIT, echo("Something else"), ANSWER, DONE)
     assert items(events) == [("system", None), ("user", "msg_1"), ("assistant", None)]
 
 
-def test_the_same_words_are_repeated_once() -> None:
-    session = Session()
+def test_the_same_words_are_repeated_once(session: Heard) -> None:
     session.say("msg_1", "Hi")
     events = session.hear(INIT, echo("Hi"), ANSWER, echo("Hi"), DONE)
     assert [role for role, _ in items(events)] == ["user", "system", "assistant"]

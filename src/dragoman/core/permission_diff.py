@@ -18,7 +18,7 @@ def read_nothing(path: str) -> str | None:
     return None
 
 
-def with_preview(ask: AskPermission, read: ReadFile) -> AskPermission:
+def with_diff(ask: AskPermission, read: ReadFile) -> AskPermission:
     """The same request, with the real lines in its diff where the file is known."""
     change = ask.change
     before = None if change is None else read(change.path)

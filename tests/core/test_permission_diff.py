@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.core.preview import read_nothing, with_preview
+from dragoman.core.permission_diff import read_nothing, with_diff
 from dragoman.steps import AskPermission, FileChange
 
 FILE = "a\nb\nc\nb\n"
@@ -13,7 +13,7 @@ FILE = "a\nb\nc\nb\n"
 def shown(change: FileChange, before: str | None = FILE) -> str:
     """The diff of a request."""
     ask = AskPermission(key="k", action="Edit", metadata={"diff": "as told"}, change=change)
-    return str(with_preview(ask, lambda path: before).metadata["diff"])
+    return str(with_diff(ask, lambda path: before).metadata["diff"])
 
 
 def test_an_edit_stands_where_it_is_in_the_file() -> None:
@@ -44,4 +44,4 @@ def test_what_is_not_known_stays_as_it_was_told(change: FileChange, before: str 
 
 def test_without_a_change_nothing_is_looked_at() -> None:
     ask = AskPermission(key="k", action="Bash")
-    assert with_preview(ask, read_nothing) is ask
+    assert with_diff(ask, read_nothing) is ask

@@ -13,6 +13,11 @@ export const test = base.extend<{ daemon: Daemon; inside: Page }>({
     await use(daemon);
     await daemon.remove();
   },
+  /** It asks until it is closed: the daemon ends after it, and a route under way fails no test. */
+  page: async ({ page, daemon: _ }, use) => {
+    await use(page);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  },
   /** The page, signed in, at its beginning. */
   inside: async ({ page, daemon }, use) => {
     await signIn(page, daemon);

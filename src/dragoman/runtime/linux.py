@@ -22,8 +22,10 @@ from typing import NamedTuple
 MARK = "DRAGOMAN_MARK"
 _GONE = (FileNotFoundError, ProcessLookupError)
 _PR_SET_CHILD_SUBREAPER = 36
-_M_MMAP_THRESHOLD = -3
-_LARGE_BYTES = 1 << 20
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_LARGE_BYTES = 4 << 20
+"""Larger than nearly all lines of agents: a block of its own costs a page fault for each 4 KiB."""
+_SPARE_BYTES = 32 << 20
 _LOOKS = 3
 """How often it is tried to see a line of processes that changes meanwhile."""
 
@@ -303,9 +305,11 @@ def _cgroup() -> Path | None:
 def free_large_blocks() -> None:
     """From now on large blocks of memory go back to the system when they are freed."""
     # The C library raises its limit with each one that is freed, and then keeps them for itself.
+    # Who sets one limit sets both: the other falls to 128 KiB, and every line would pay for it.
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, _SPARE_BYTES)
 
 
 def adopt_orphans() -> None:

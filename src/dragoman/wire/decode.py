@@ -26,9 +26,7 @@ _ESCAPE = re.compile(
 
 MAX_DEPTH = 200
 """Nested deeper, it is not decoded: who reads it next may stand deeper in a stack than we do."""
-# A text as a whole, also one that is cut off: never looked at twice, however long it is.
-_TEXT = re.compile(rb'"(?:[^"\\]+|\\.)*+"?', re.DOTALL)
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_NO_STRUCTURE = bytes(set(range(256)) - set(b'[]{}"'))
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 """One level down, or up; as signed bytes."""
 
@@ -55,10 +53,25 @@ def decode(message: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 
 def is_deep(message: bytes) -> bool:
     """Whether JSON is nested too deeply, for us and for others."""
-    if message.count(b"[") + message.count(b"{") <= MAX_DEPTH:
+    if len(message) <= 2 * MAX_DEPTH or not _has_many_brackets(message):
         return False
-    steps = _TEXT.sub(b"", message).translate(_STEPS, _NO_BRACKETS)
+    no_escapes = message.replace(rb"\\", b"").replace(rb"\"", b"")
+    outside_texts = no_escapes.translate(None, _NO_STRUCTURE).split(b'"')[::2]
+    steps = b"".join(outside_texts).translate(_STEPS)
     return max(accumulate(memoryview(steps).cast("b")), default=0) > MAX_DEPTH
+
+
+def _has_many_brackets(message: bytes) -> bool:
+    """Whether enough are opened, also in texts. Looking for each is faster than counting all."""
+    left = MAX_DEPTH
+    for bracket in (b"[", b"{"):
+        at = message.find(bracket)
+        while at >= 0:
+            if not left:
+                return True
+            left -= 1
+            at = message.find(bracket, at + 1)
+    return False
 
 
 def blocks(raws: Iterable[Raw], decoder: msgspec.json.Decoder[T]) -> Iterator[T | Unknown]:

@@ -11,7 +11,7 @@ from benchmarks.bench import Bench
 from benchmarks.daemon import Daemon, running
 from benchmarks.table import Row
 
-AGENT = [sys.executable, "-P", "-m", "dragoman.testing.mock_agent"]
+AGENT = [sys.executable, "-P", "-m", "dragoman.testing.mock.agent"]
 GOAL_S = 3.0
 STARTERS = 8
 

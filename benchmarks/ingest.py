@@ -11,7 +11,7 @@ from benchmarks.daemon import AGENT, DEADLINE_S, Daemon, paced_agent, running
 from benchmarks.limits import split_rate, write_rate
 from benchmarks.table import Row, amount
 
-MOCK = (sys.executable, "-P", "-m", "dragoman.testing.mock_agent")
+MOCK = (sys.executable, "-P", "-m", "dragoman.testing.mock.agent")
 EMPTY = len(say(type="text_delta", id="m1", text=""))
 POLL_S = 0.02
 BEGINNING = 10

@@ -12,13 +12,13 @@ from benchmarks.bench import Bench
 from benchmarks.table import Row
 from dragoman.adapter import Spec
 from dragoman.agents import adapters
-from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
+from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Normalizer
-from dragoman.core.redact import Redaction
+from dragoman.core.redaction import Redaction
 from dragoman.schema.events import Draft
 from dragoman.store.ids import new_id
-from dragoman.wire.redact import Redactor
+from dragoman.wire.redactor import Redactor
 
 SECRETS = 15
 LINE_BYTES = 280

@@ -18,15 +18,15 @@ from dragoman.adapter import Adapter, Spec, Unused
 from dragoman.agents import adapters
 from dragoman.cli.main import app
 from dragoman.facts import Feature
-from dragoman.http.contract import openapi_document, schema_document
 from dragoman.http.metrics import METRICS
+from dragoman.http.openapi import openapi_document, schema_document
 from dragoman.http.problems import PROBLEMS, type_of
 from dragoman.http.routes import ANY, ROUTES
 from dragoman.schema import agents
 from dragoman.schema import http as schema
 from dragoman.schema.export import Media, Operation
 from dragoman.settings import Settings
-from dragoman.testing.mock_prompts import COUNTED, PLAIN
+from dragoman.testing.mock.prompts import COUNTED, PLAIN
 from dragoman.testing.model import HttpError, Step, StreamError, When
 from dragoman.testing.model import Usage as ScriptUsage
 from dragoman.testing.model.script import BLOCKS

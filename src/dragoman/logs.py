@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dragoman.wire.redact import mask_of
-from dragoman.wire.shapes import MASK as MASK
-from dragoman.wire.shapes import without_credentials, without_keys
+from dragoman.wire.key_patterns import MASK as MASK
+from dragoman.wire.key_patterns import without_credentials, without_keys
+from dragoman.wire.redactor import mask_of
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
 BACKUPS = 3

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from dragoman.adapter import Adapter
-from dragoman.runtime.install import Installer
+from dragoman.runtime.provision.install import Installer
 from dragoman.testing.conformance import check_lines
 from dragoman.testing.model import ScriptedModel, StepLike
 from tests.agents.tidy import tidy

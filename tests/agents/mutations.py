@@ -29,8 +29,8 @@ from dragoman.schema.events import (
 )
 from dragoman.steps import Step
 from dragoman.testing.conformance import check_lines
-from dragoman.testing.play import Played, vanished
-from dragoman.testing.transcript import Entry, Line, Run, Transcript
+from dragoman.testing.recordings.play import Played, vanished
+from dragoman.testing.recordings.transcript import Entry, Line, Run, Transcript
 from dragoman.wire.jsonrpc import Reply
 from tests.agents.recordings import Case
 
@@ -363,7 +363,7 @@ class Watched:
 
 
 _OWN_FAILURE = re.compile(r"[A-Z]\w*(Error|Exception|Interrupt|Iteration): ")
-"""How `core/advance` tells of what is no msgspec error, also of the normalizer."""
+"""How `core/interpreter` tells of what is no msgspec error, also of the normalizer."""
 
 
 def faults(case: Case, transcript: Transcript) -> list[str]:

@@ -25,8 +25,8 @@ from msgspec import Struct
 from dragoman.adapter import Adapter, Spec
 from dragoman.agents import adapters
 from dragoman.schema.events import encode
-from dragoman.testing.play import Played, play, share, spec_of
-from dragoman.testing.transcript import Meta, Transcript, load
+from dragoman.testing.recordings.play import Played, play, share, spec_of
+from dragoman.testing.recordings.transcript import Meta, Transcript, load
 
 HERE = Path(__file__).parent
 VARIABLE = "DRAGOMAN_TRANSCRIPTS"

@@ -12,8 +12,8 @@ import pytest
 from dragoman.schema.events import Event, ItemCompleted
 from dragoman.schema.items import Text
 from dragoman.testing.conformance import Violation, check
-from dragoman.testing.play import share, vanished
-from dragoman.testing.transcript import Entry, Line, Run, Transcript
+from dragoman.testing.recordings.play import share, vanished
+from dragoman.testing.recordings.transcript import Entry, Line, Run, Transcript
 from tests.agents.recordings import Case, cases, events_of
 
 CASES = cases()

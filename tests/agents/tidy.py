@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.testing.scrub import Machine, scrub
-from dragoman.testing.transcript import Entry, Line, dump, load
+from dragoman.testing.recordings.scrub import Machine, scrub
+from dragoman.testing.recordings.transcript import Entry, Line, dump, load
 
 PROJECT = Path(__file__).parent.parent.parent
 KEPT = 40

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Set
 from pathlib import Path
 
-from dragoman.runtime import linux
-from dragoman.runtime.linux import Process
+from dragoman.runtime.processes import linux
+from dragoman.runtime.processes.linux import Process
 from tests.daemon import Daemon
 
 from .common import eventually, pid_of

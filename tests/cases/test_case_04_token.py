@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from dragoman.http.guard import FREE_FAILURES, MAX_DELAY_S
+from dragoman.http.auth.authenticator import FREE_FAILURES, MAX_DELAY_S
 from tests.daemon import Daemon, running
 from tests.http import Answer, connected, read_answer, request
 

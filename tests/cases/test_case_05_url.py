@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.http.tickets import TICKET_S, Logins
+from dragoman.http.auth.tickets import TICKET_S, Logins
 from tests.daemon import Daemon, running
 
 from .wire import assert_refused, bearer, host, log_in, login, raw, swap

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import RequestError
-from dragoman.runtime.files import tree
-from dragoman.runtime.files.archive import ArchiveLimits, Unpacker
-from dragoman.runtime.files.beneath import has_openat2
-from dragoman.runtime.files.content import Draft, Limit, open_file
-from dragoman.runtime.files.paths import Root
+from dragoman.files import tree
+from dragoman.files.archive import ArchiveLimits, Unpacker
+from dragoman.files.beneath import has_openat2
+from dragoman.files.content import Draft, Limit, open_file
+from dragoman.files.paths import Root
 from tests.daemon import running
 from tests.http.fs import Fs, member, tar
 

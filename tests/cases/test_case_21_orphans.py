@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.runtime import linux
+from dragoman.runtime.processes import linux
 from tests.daemon import Daemon, running
 from tests.testing.story import Talk, of_type, outcome, said
 

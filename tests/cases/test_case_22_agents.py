@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.runtime import linux
+from dragoman.runtime.processes import linux
 from tests.daemon import running
 from tests.testing.story import Talk, lives, of_type, said
 

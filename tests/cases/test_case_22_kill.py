@@ -12,7 +12,7 @@ import pytest
 
 from tests.cases.common import assert_conforms, eventually, wait_for_agent
 from tests.daemon import Daemon, running
-from tests.torture.herd import agents_of
+from tests.torture.clients import agents_of
 
 
 def killed_and_started(daemon: Daemon) -> None:

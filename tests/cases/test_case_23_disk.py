@@ -23,7 +23,7 @@ import pytest
 from dragoman.store import check
 from tests.cases.common import assert_conforms, eventually, open_files, pid_of, wait_for_agent
 from tests.daemon import Daemon, running
-from tests.torture.herd import Reader, Up
+from tests.torture.clients import Reader, Up
 
 UNLIMITED = resource.RLIM_INFINITY
 DISK_BYTES = 24 << 20

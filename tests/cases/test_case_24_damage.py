@@ -1,6 +1,6 @@
 """A damaged database: the daemon starts, keeps what it found, serves a prefix, and goes on.
 
-`tests/store/test_repair.py` does the same to every page and to many bits.
+`tests/store/repair/test_salvage.py` does the same to every page and to many bits.
 """
 
 from __future__ import annotations

@@ -20,17 +20,17 @@ import pytest
 
 import dragoman
 from dragoman.agents import adapters
-from dragoman.runtime import age
-from dragoman.runtime.agents import Agents
-from dragoman.runtime.sessions import Sessions
-from dragoman.runtime.upkeep import NOTE, Upkeep
+from dragoman.runtime.provision.agents import Agents
+from dragoman.runtime.session import age
+from dragoman.runtime.session.manager import Sessions
+from dragoman.runtime.session.retention import NOTE, Upkeep
 from dragoman.schema.events import Draft, SessionStarted
 from dragoman.settings import Settings
 from dragoman.store import SessionFilter, open_store
 from dragoman.store.ids import IdMaker, now_ms
 from tests.cases.common import assert_conforms, eventually
 from tests.daemon import running
-from tests.runtime.test_upkeep import aged, ids
+from tests.runtime.session.test_retention import aged, ids
 from tests.store.shelf import row
 
 SOURCE = Path(dragoman.__file__).parent
@@ -39,8 +39,8 @@ HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 WALL_CLOCK = {
     "store/ids.py": "stamps events",
-    "store/repair.py": "names a file that is kept aside",
-    "store/rebuild.py": "reads times that were stamped",
+    "store/repair/salvage.py": "names a file that is kept aside",
+    "store/repair/rebuild.py": "reads times that were stamped",
     "logs.py": "stamps lines of the log",
     "cli/sessions.py": "says how long ago something was",
     "cli/pending.py": "says how long ago something was",
@@ -48,9 +48,9 @@ WALL_CLOCK = {
     "cli/prune.py": "asks for what is older than so long",
     "cli/backup.py": "names a file by the time",
     "store/backup.py": "names a folder by the time",
-    "http/tokens.py": "writes down when a token ends, for the next boot",
-    "http/tickets.py": "writes down when a cookie ends, for the next start",
-    "runtime/files/leftovers.py": "compares it with when files were made",
+    "http/auth/tokens.py": "writes down when a token ends, for the next boot",
+    "http/auth/tickets.py": "writes down when a cookie ends, for the next start",
+    "files/leftovers.py": "compares it with when files were made",
     "cli/token.py": "says how long ago something was",
 }
 WALL_CALLS = {"time", "time_ns", "strftime", "gmtime", "localtime", "now", "utcnow", "today"}

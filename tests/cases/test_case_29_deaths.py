@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.runtime import linux
+from dragoman.runtime.processes import linux
 from tests.choir import house
 from tests.daemon import Daemon, Reply
 from tests.testing.story import Talk, lives, of_type, outcome

@@ -9,7 +9,7 @@ import msgspec
 from dragoman.adapter import Spec
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.facts import Exit
-from dragoman.runtime.spec import update_of
+from dragoman.runtime.session.spec import update_of
 from dragoman.schema.commands import Command, Configure, Prompt
 from dragoman.steps import Delivered, EndInput, Send, Step, Update
 

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from dragoman.adapter import EVERYONE, Spec
 from dragoman.facts import Exit
-from dragoman.runtime.spec import update_of
+from dragoman.runtime.session.spec import update_of
 from dragoman.schema.commands import AnswerPermission, Command, Configure, Interrupt, Prompt
 from dragoman.schema.items import Status, Text
 from dragoman.steps import (

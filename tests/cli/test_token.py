@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.spans import ago, seconds
+from dragoman.cli.durations import ago, seconds
 from tests.cases.wire import login
 from tests.cli.conftest import Beside
 from tests.daemon import Daemon, running

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
+from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Normalizer
 from dragoman.core.restore import restore
 from dragoman.facts import Exit

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dragoman.adapter import Spec
 from dragoman.agents.mock import ADAPTER
-from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
+from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Normalizer
 from dragoman.schema.commands import Prompt
-from dragoman.testing.mock_lines import Ask, Pause, encode
-from dragoman.testing.mock_prompts import choose
+from dragoman.testing.mock.lines import Ask, Pause, encode
+from dragoman.testing.mock.prompts import choose
 
 from .tape import Tape, new_ids
 

@@ -15,10 +15,10 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.http.crowd import Crowd, Limits
-from dragoman.http.door import CALLER, Door
-from dragoman.http.guard import Caller, Guard
-from dragoman.http.protocol import Protocol
+from dragoman.http.auth.authenticator import Caller, Guard
+from dragoman.http.auth.middleware import CALLER, Door
+from dragoman.http.connections import Crowd, Limits
+from dragoman.http.uvicorn_protocol import Protocol
 
 TOKEN = "the-good-token"
 BEARER = f"Authorization: Bearer {TOKEN}"

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dragoman.http.contract import openapi_document
 from dragoman.http.files import ARCHIVES
+from dragoman.http.openapi import openapi_document
 from tests.cases.common import eventually, open_files
 from tests.daemon import running
 

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from dragoman.http.contract import openapi_document
+from dragoman.http.openapi import openapi_document
 from tests.daemon import Daemon
 
 EXAMPLES = 15

@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dragoman.http.crowd import STRANGERS, Crowd, Limits
-from dragoman.http.protocol import MAX_PIPELINED
+from dragoman.http.connections import STRANGERS, Crowd, Limits
+from dragoman.http.uvicorn_protocol import MAX_PIPELINED
 from tests.http import Answer, connected, listening, read_answer, request, serving
 
 HOST = "Host: x"

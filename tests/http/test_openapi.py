@@ -14,7 +14,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from dragoman.http.contract import openapi_document, schema_document
+from dragoman.http.openapi import openapi_document, schema_document
 from dragoman.http.problems import PROBLEMS, type_of
 from dragoman.http.routes import ROUTES
 from tests.daemon import Daemon

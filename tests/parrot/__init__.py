@@ -15,7 +15,7 @@ import msgspec
 from dragoman.adapter import Adapter
 from dragoman.agents.mock import ADAPTER as MOCK
 from dragoman.facts import Package
-from dragoman.runtime.install import platform_name
+from dragoman.runtime.provision.install import platform_name
 from tests.daemon import Daemon
 
 VERSION, OTHER = "1.2.3", "1.10.0"
@@ -37,7 +37,7 @@ ADAPTER: Adapter = msgspec.structs.replace(
 
 PARROT = """#!/bin/sh
 if [ "$1" = --version ]; then echo "parrot {version} (a bird)"; exit; fi
-exec {python} -P -m dragoman.testing.mock_agent "$@"
+exec {python} -P -m dragoman.testing.mock.agent "$@"
 """
 
 _NPM = """#!{python}

@@ -22,7 +22,7 @@ from dragoman.testing.conformance import check_lines
 from tests.cases.common import eventually, memory_bytes, open_files
 from tests.choir import ChoirDaemon
 from tests.daemon import Daemon
-from tests.soak.crowd import (
+from tests.soak.clients import (
     CAST,
     PEOPLE,
     READERS,
@@ -32,7 +32,7 @@ from tests.soak.crowd import (
     SlowReader,
     kill_an_agent,
 )
-from tests.torture.herd import Up, agents_of, free_port, stored
+from tests.torture.clients import Up, agents_of, free_port, stored
 from tests.torture.test_kill import dice_of
 
 SECONDS = float(os.environ.get("SOAK_S", "12"))

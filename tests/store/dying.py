@@ -19,8 +19,8 @@ from typing import Any
 from dragoman.errors import BackupFailed
 from dragoman.store import backup
 from dragoman.store.lock import FolderLock
-from dragoman.store.opening import open_database
-from dragoman.store.swap import DATABASE
+from dragoman.store.open import open_database
+from dragoman.store.repair.swap import DATABASE
 
 FAILED = 3
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from dragoman.schema.events import Draft, ItemDelta
 from dragoman.store.chain import ORIGIN
-from dragoman.store.feed import LINKED_EVENTS
-from dragoman.store.repair import damage, ensure_sound
+from dragoman.store.live_tail import LINKED_EVENTS
+from dragoman.store.repair.salvage import damage, ensure_sound
 from dragoman.store.sqlite import DATABASE, SqliteStore
 from tests.store.shelf import (
     ENDED,

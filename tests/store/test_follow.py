@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import SessionNotFound
 from dragoman.store import Batch
-from dragoman.store.feed import MAX_TAIL_BYTES
+from dragoman.store.live_tail import MAX_TAIL_BYTES
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import (
     ENDED,

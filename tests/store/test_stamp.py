@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema.events import Body, Draft, Event, ItemDelta, SessionStarted, encode
-from dragoman.store.raws import MIN_BYTES, share, whole
+from dragoman.store.native_payload import MIN_BYTES, share, whole
 from dragoman.store.stamp import stamp
 from dragoman.wire.raw import as_json
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.adapter import Spec
 
-from .mock_process import Agent
+from .mock.process import Agent
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from dragoman.errors import InvalidRequest
 from dragoman.facts import Block, Capabilities, Drill, Feature
 from dragoman.schema.events import Event, SessionStarted, TurnStarted
 from dragoman.testing.conform import PROBES, Finding, Report, conform, row
+from dragoman.testing.conform.context import furnish, runs_in
 from dragoman.testing.conform.evidence import Evidence
-from dragoman.testing.conform.stage import furnish, runs_in
-from dragoman.testing.transcript import Eof, Line, Meta, Run, dump, load
+from dragoman.testing.recordings.transcript import Eof, Line, Meta, Run, dump, load
 
 ALL: frozenset[Feature] = frozenset(get_args(Feature))
 

@@ -16,7 +16,7 @@ DEADLINE_S = 60
 
 CHANGED = """
 import json, os, subprocess, sys
-agent = [sys.executable, "-P", "-m", "dragoman.testing.mock_agent", *sys.argv[1:]]
+agent = [sys.executable, "-P", "-m", "dragoman.testing.mock.agent", *sys.argv[1:]]
 running = subprocess.Popen(agent, stdout=subprocess.PIPE)
 for line in running.stdout:
     {change}

@@ -15,7 +15,7 @@ from dragoman.schema.events import (
 )
 from dragoman.schema.items import Json, Reasoning, Text, ToolCall, ToolResult
 from dragoman.testing.conformance import RULES, Violation, check, check_lines
-from dragoman.testing.ledger import Ledger
+from dragoman.testing.stream_state import Ledger
 from tests.testing.script import Script, good
 
 Break = Callable[[Script], object]

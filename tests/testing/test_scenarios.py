@@ -11,10 +11,10 @@ import pytest
 
 from dragoman.schema.events import BODIES
 from dragoman.schema.items import ContentPart, ItemKind
-from dragoman.testing.mock_lines import PNG
-from dragoman.testing.mock_prompts import COUNTED, PLAIN
-from dragoman.testing.mock_scripts import MARKDOWN, NEW_FILE, PATCH
-from dragoman.testing.mock_trials import GARBAGE
+from dragoman.testing.mock.faults import GARBAGE
+from dragoman.testing.mock.lines import PNG
+from dragoman.testing.mock.prompts import COUNTED, PLAIN
+from dragoman.testing.mock.scripts import MARKDOWN, NEW_FILE, PATCH
 from tests.daemon import Daemon
 
 from .story import Event, Talk, items, of_type, outcome, parts, said, text

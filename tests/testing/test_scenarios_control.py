@@ -289,7 +289,7 @@ def witness(tmp_path: Path) -> Iterator[tuple[Daemon, Path]]:
     wrapper.write_text(
         f"#!/bin/sh\n{{ env -0; printf 'CWD=%s\\0' \"$(pwd)\"; "
         f"printf 'ARG=%s\\0' \"$@\"; }} > {given}\n"
-        f'exec {sys.executable} -P -m dragoman.testing.mock_agent "$@"\n'
+        f'exec {sys.executable} -P -m dragoman.testing.mock.agent "$@"\n'
     )
     wrapper.chmod(0o755)
     env = {"DRAGOMAN_MOCK_COMMAND": str(wrapper), "DRAGOMAN_LOG_LEVEL": "warning"}

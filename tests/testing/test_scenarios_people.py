@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.testing.mock_scripts import PATCH
+from dragoman.testing.mock.scripts import PATCH
 from tests.daemon import Daemon
 
 from .story import Event, Talk, items, of_type, parts, said

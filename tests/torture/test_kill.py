@@ -20,7 +20,7 @@ import pytest
 from dragoman.store import check
 from dragoman.testing.conformance import check_lines
 from tests.daemon import Daemon
-from tests.torture.herd import Reader, Sender, Up, agents_of, free_port, stored
+from tests.torture.clients import Reader, Sender, Up, agents_of, free_port, stored
 
 KILLS = int(os.environ.get("DRAGOMAN_TEST_KILLS", "30"))
 TURNS = 4 * KILLS

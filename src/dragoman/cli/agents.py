@@ -11,13 +11,13 @@ import typer
 
 from dragoman.cli import table
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say, settings_of_machine
-from dragoman.cli.exits import FAILED, reporting
-from dragoman.cli.plain import clean, line
+from dragoman.cli.exit_codes import FAILED, reporting
+from dragoman.cli.sanitize import clean, line
 from dragoman.errors import InstallFailed, NotFound
 
 if TYPE_CHECKING:
     from dragoman.adapter import Adapter
-    from dragoman.runtime.agents import Agents
+    from dragoman.runtime.provision.agents import Agents
     from dragoman.schema.http import AgentInfo, AgentList
 
 Cache = Annotated[
@@ -78,7 +78,7 @@ def _from_daemon(url: str | None, data_dir: str | None, as_json: bool) -> AgentL
 def _from_here(agents: Agents) -> AgentList:
     import asyncio
 
-    from dragoman.http.answers import agent_list
+    from dragoman.http.responses import agent_list
 
     try:
         return asyncio.run(agent_list(agents, os.environ))
@@ -236,7 +236,7 @@ def _agents(data_dir: str | None, cache: str | None) -> Agents:
     import msgspec
 
     from dragoman.agents import adapters
-    from dragoman.runtime.agents import Agents
+    from dragoman.runtime.provision.agents import Agents
 
     settings = settings_of_machine(data_dir)
     if cache is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.connect import AsJson, DataDir, say
-from dragoman.cli.exits import reporting
+from dragoman.cli.exit_codes import reporting
 
 if TYPE_CHECKING:
     from dragoman.store.backup import Backup

@@ -11,12 +11,12 @@ import typer
 
 from dragoman.cli import table
 from dragoman.cli.connect import AsJson, DataDir, say, settings_of_machine
-from dragoman.cli.exits import ERROR, reporting
-from dragoman.cli.plain import line
+from dragoman.cli.exit_codes import ERROR, reporting
+from dragoman.cli.sanitize import line
 
 if TYPE_CHECKING:
     from dragoman.adapter import Adapter
-    from dragoman.runtime.agents import Found
+    from dragoman.runtime.provision.agents import Found
     from dragoman.settings import Settings
     from dragoman.testing.conform import Report, Row, Watch
 
@@ -85,7 +85,7 @@ def _found(
 
     from dragoman.agents import adapters
     from dragoman.errors import UnsupportedAgent
-    from dragoman.runtime.agents import Agents
+    from dragoman.runtime.provision.agents import Agents
 
     known = adapters()
     if agent not in known:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.exits import reporting
-from dragoman.cli.plain import inert
+from dragoman.cli.exit_codes import reporting
+from dragoman.cli.sanitize import inert
 from dragoman.errors import TokenInvalid
 
 if TYPE_CHECKING:

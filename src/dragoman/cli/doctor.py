@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import typer
 
 from dragoman.cli.connect import AsJson, DataDir, Url, console, say, settings_of_machine
-from dragoman.cli.exits import ERROR, reporting
-from dragoman.cli.plain import line
+from dragoman.cli.exit_codes import ERROR, reporting
+from dragoman.cli.sanitize import line
 from dragoman.errors import DragomanError, TokenInvalid
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ def _agents_here(settings: Settings) -> AgentList:
     import asyncio
 
     from dragoman.agents import adapters
-    from dragoman.http.answers import agent_list
-    from dragoman.runtime.agents import Agents
-    from dragoman.runtime.versions import DEADLINE_S
+    from dragoman.http.responses import agent_list
+    from dragoman.runtime.provision.agents import Agents
+    from dragoman.runtime.provision.versions import DEADLINE_S
 
     agents = Agents(adapters(), settings)
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon
-from dragoman.cli.plain import clean, inert, line
+from dragoman.cli.sanitize import clean, inert, line
 from dragoman.errors import InvalidRequest
 
 if TYPE_CHECKING:

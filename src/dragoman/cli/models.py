@@ -8,7 +8,7 @@ import typer
 
 from dragoman.cli import table
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say
-from dragoman.cli.plain import line
+from dragoman.cli.sanitize import line
 
 if TYPE_CHECKING:
     from dragoman.schema.http import ModelInfo, ModelList

@@ -39,8 +39,8 @@ def pending(
 
 
 def _blocks(session: str, found: Pending, options: str) -> Iterator[list[str]]:
-    from dragoman.cli.asks import ask_permission, ask_question
-    from dragoman.cli.plain import line
+    from dragoman.cli.requests import ask_permission, ask_question
+    from dragoman.cli.sanitize import line
     from dragoman.cli.sessions import age
 
     now_ms = int(time.time() * 1000)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from dragoman.runtime.install import Progress, Report
+from dragoman.runtime.provision.install import Progress, Report
 
 EVERY_S = 3.0
 """A log hears of it at least this often."""

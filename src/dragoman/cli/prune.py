@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say
-from dragoman.cli.spans import seconds
+from dragoman.cli.durations import seconds
 from dragoman.errors import Conflict, SessionNotFound
 
 if TYPE_CHECKING:

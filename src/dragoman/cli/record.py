@@ -51,12 +51,12 @@ def record(
     if bool(command) == bool(http):
         raise typer.BadParameter("give a command after --, or --http URL")
     if http:
-        from dragoman.testing.record_http import serve
+        from dragoman.testing.recordings.record_http import serve
 
         serve(http, listen, Path(out), agent=agent, scrubbed=scrub)
         return
-    from dragoman.testing.leave import leave
-    from dragoman.testing.record import Recorder, finish
+    from dragoman.testing.recordings.exit_like import leave
+    from dragoman.testing.recordings.record import Recorder, finish
 
     try:
         recorder = Recorder(command or [], Path(out), agent=agent, scrubbed=scrub)
@@ -84,7 +84,7 @@ def replay(
     timing: Annotated[bool, typer.Option("--timing", help="Take the time that it took.")] = False,
 ) -> None:
     """Stand in for an agent: play a recording back."""
-    from dragoman.testing.leave import leave
-    from dragoman.testing.replay import main
+    from dragoman.testing.recordings.exit_like import leave
+    from dragoman.testing.recordings.replay import main
 
     leave(main(Path(file), context.args, state=Path(state) if state else None, timing=timing))

@@ -85,7 +85,7 @@ def _kind(pending: Pending, request_id: str) -> Literal["permission", "question"
 @contextmanager
 def _telling_winner() -> Iterator[None]:
     """Say how a request was resolved before us."""
-    from dragoman.cli.asks import winner
+    from dragoman.cli.requests import winner
 
     try:
         yield
@@ -97,7 +97,7 @@ def _telling_winner() -> Iterator[None]:
 
 def _lists(pending: Pending, request_id: str, answers: list[str]) -> list[list[str]]:
     """One list of answers for each part of the question."""
-    from dragoman.cli.asks import questions
+    from dragoman.cli.requests import questions
 
     asked = (each for each in pending.questions if each.question_id == request_id)
     parts = next((questions(each) for each in asked), None)

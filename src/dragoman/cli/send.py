@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dragoman.cli import options
+from dragoman.cli import send_options
 from dragoman.cli.connect import AsJson, DataDir, Session, Url, console, daemon, reaching, say
-from dragoman.cli.exits import ERROR
-from dragoman.cli.plain import inert
-from dragoman.cli.start import Wish, ensure
-from dragoman.cli.watch import Watch
+from dragoman.cli.exit_codes import ERROR
+from dragoman.cli.message_progress import Watch
+from dragoman.cli.sanitize import inert
+from dragoman.cli.target_session import Wish, ensure
 
 if TYPE_CHECKING:
     from dragoman.schema.commands import Attachment
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 def send(
     session: Session,
-    message: options.Words,
-    agent: options.Agent = None,
-    directory: options.Directory = None,
-    model: options.Model = None,
-    variant: options.Variant = None,
-    mode: options.Mode = None,
-    permission_mode: options.PermissionMode = None,
-    env: options.Env = None,
-    attach: options.Attach = None,
-    delivery: options.Delivery = "queue",
-    wait: options.Wait = True,
+    message: send_options.Words,
+    agent: send_options.Agent = None,
+    directory: send_options.Directory = None,
+    model: send_options.Model = None,
+    variant: send_options.Variant = None,
+    mode: send_options.Mode = None,
+    permission_mode: send_options.PermissionMode = None,
+    env: send_options.Env = None,
+    attach: send_options.Attach = None,
+    delivery: send_options.Delivery = "queue",
+    wait: send_options.Wait = True,
     url: Url = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.exits import reporting
-from dragoman.cli.secrecy import take_token
+from dragoman.cli.exit_codes import reporting
+from dragoman.cli.hide_token import take_token
 
 
 def serve(

@@ -11,7 +11,7 @@ import typer
 
 from dragoman.cli import table
 from dragoman.cli.connect import AsJson, DataDir, Session, Url, daemon, say
-from dragoman.cli.plain import line
+from dragoman.cli.sanitize import line
 
 if TYPE_CHECKING:
     from dragoman.client import Client

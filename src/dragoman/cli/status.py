@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say
-from dragoman.cli.plain import line
+from dragoman.cli.sanitize import line
 
 if TYPE_CHECKING:
     from dragoman.schema.status import AgentStatus, DaemonStatus, Limit

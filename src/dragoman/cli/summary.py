@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dragoman.cli.asks import answered, decided, dense
-from dragoman.cli.plain import line
+from dragoman.cli.requests import answered, decided, dense
+from dragoman.cli.sanitize import line
 from dragoman.client import Unmodelled
 from dragoman.schema.events import (
     AgentUnparsed,

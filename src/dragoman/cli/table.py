@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from dragoman.cli.connect import console
-from dragoman.cli.plain import line
+from dragoman.cli.sanitize import line
 
 GAP = "  "
 LEAST_LAST, LEAST_CUT = 12, 5

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.exits import reporting
-from dragoman.cli.plain import line
+from dragoman.cli.exit_codes import reporting
+from dragoman.cli.sanitize import line
 
 if TYPE_CHECKING:
     from dragoman.testing.model import Request

@@ -9,7 +9,7 @@ import typer
 
 from dragoman.cli import table
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say
-from dragoman.cli.spans import ago, seconds
+from dragoman.cli.durations import ago, seconds
 
 if TYPE_CHECKING:
     from dragoman.schema.access import Scope, TokenInfo

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from dragoman.cli.asks import answered, ask_permission, ask_question, decided
-from dragoman.cli.plain import clean, line
+from dragoman.cli.requests import answered, ask_permission, ask_question, decided
+from dragoman.cli.sanitize import clean, line
 from dragoman.cli.summary import ending, gist, outcome
-from dragoman.cli.tools import called, returned
+from dragoman.cli.tool_text import called, returned
 from dragoman.schema.events import (
     AgentUnparsed,
     ErrorRaised,

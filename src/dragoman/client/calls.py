@@ -19,8 +19,8 @@ from dragoman.client.resume import Position
 from dragoman.errors import InvalidRequest
 from dragoman.schema.access import CreatedToken, CreateToken, Ticket, TokenList
 from dragoman.schema.commands import Attachment
+from dragoman.schema.event_filter import FeedQuery
 from dragoman.schema.events import Event
-from dragoman.schema.feed import FeedQuery
 from dragoman.schema.http import (
     AgentList,
     Created,

@@ -25,8 +25,8 @@ from dragoman.client.sse import Block, Blocks
 from dragoman.errors import TooManyRequests, Unavailable
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, Ticket, TokenList
 from dragoman.schema.commands import Attachment, PermissionReply
+from dragoman.schema.event_filter import FeedQuery
 from dragoman.schema.events import Event, QueueUpdated
-from dragoman.schema.feed import FeedQuery
 from dragoman.schema.http import (
     AgentList,
     Created,

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.core.shape import Parts
+from dragoman.core.content_shape import Parts
 from dragoman.schema.items import ContentPart, FileRef, Image
 from dragoman.steps import AgentFile, Blob, Content
 

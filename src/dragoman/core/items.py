@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragoman.core import shape
-from dragoman.core.speech import Speech
+from dragoman.core import content_shape
+from dragoman.core.last_message import Speech
 from dragoman.schema.events import Body, ItemCompleted, ItemDelta, ItemStarted, Source
 from dragoman.schema.items import (
     DeltaType,
@@ -47,7 +47,7 @@ class OpenItem(Struct, kw_only=True):
     parent_id: str | None
     kind: ItemKind
     role: Role | None
-    parts: shape.Parts
+    parts: content_shape.Parts
     fields: Fields
     loose: bool
     stream: DeltaType | None = None
@@ -69,7 +69,7 @@ class OpenItem(Struct, kw_only=True):
             self.chunks.append(text)
         self.size += len(text)
 
-    def shown(self, parts: shape.Parts, status: ItemStatus, fields: Fields) -> Item:
+    def shown(self, parts: content_shape.Parts, status: ItemStatus, fields: Fields) -> Item:
         """The item as it is shown."""
         return Item(
             item_id=self.id,
@@ -125,9 +125,9 @@ class Items:
 
     def start(self, item: OpenItem, source: Source) -> OpenItem:
         """Open an item; its parts say what it is, and what streams is still empty in them."""
-        item.stream = shape.stream_of(item.kind, item.parts)
-        item.parts = shape.fit(item.kind, item.stream, item.key, item.parts)
-        call_id = shape.call_id_of(item.parts)
+        item.stream = content_shape.stream_of(item.kind, item.parts)
+        item.parts = content_shape.fit(item.kind, item.stream, item.key, item.parts)
+        call_id = content_shape.call_id_of(item.parts)
         who = item.fields.get("subagent_id")
         if item.kind == "message" and item.stream == "text":
             self._speech.spoken(item.id, who)
@@ -135,12 +135,12 @@ class Items:
             item.parent_id = self._speech.parent_of_call(item.parent_id, who)
             if self._awaits(call_id) or self._open_tool("tool_result", call_id):
                 item.parts = _about_call(item.parts, self._new_id("call"))
-            self._call_ids.add(shape.call_id_of(item.parts))
+            self._call_ids.add(content_shape.call_id_of(item.parts))
         elif item.kind == "tool_result":
             self._start_result(item, call_id)
         self.open[item.key] = item
         self._ids[item.key] = item.id
-        empty = shape.with_streamed(item.stream, item.parts, "")
+        empty = content_shape.with_streamed(item.stream, item.parts, "")
         self._emit(ItemStarted(item=item.shown(empty, "in_progress", {})), source)
         return item
 
@@ -154,7 +154,7 @@ class Items:
 
     def _open_tool(self, kind: ItemKind, call_id: str) -> OpenItem | None:
         for item in self.open.values():
-            if item.kind == kind and shape.call_id_of(item.parts) == call_id:
+            if item.kind == kind and content_shape.call_id_of(item.parts) == call_id:
                 return item
         return None
 
@@ -201,7 +201,7 @@ class Items:
         following.before = item.before + item.size
         return following
 
-    def _again(self, item: OpenItem, parts: shape.Parts) -> OpenItem:
+    def _again(self, item: OpenItem, parts: content_shape.Parts) -> OpenItem:
         return self.start(
             msgspec.structs.replace(
                 item, id=self._new_id("itm"), parts=parts, chunks=[], size=0, before=0
@@ -212,32 +212,32 @@ class Items:
     def finish(
         self,
         item: OpenItem,
-        parts: shape.Parts | None,
+        parts: content_shape.Parts | None,
         status: ItemStatus,
         fields: Fields,
         source: Source,
     ) -> None:
         """Complete an item so that its deltas add up to what it says; None: what was streamed."""
         if parts is None:
-            final = shape.with_streamed(item.stream, item.parts, item.text)
+            final = content_shape.with_streamed(item.stream, item.parts, item.text)
             return self._close(item, final, status, fields, source)
-        given = shape.fit(item.kind, item.stream, item.key, parts)
+        given = content_shape.fit(item.kind, item.stream, item.key, parts)
         if item.kind in ("tool_call", "tool_result"):
-            given = _about_call(given, shape.call_id_of(item.parts))
-        said, whole = item.text, shape.streamed(given)[item.before :]
+            given = _about_call(given, content_shape.call_id_of(item.parts))
+        said, whole = item.text, content_shape.streamed(given)[item.before :]
         if item.stream is None:
             final = given
         elif item.stream == "output":
-            final = given if whole else shape.with_streamed("output", given, said)
+            final = given if whole else content_shape.with_streamed("output", given, said)
         elif status == "failed" and not whole.startswith(said):
-            final = shape.with_streamed(item.stream, given, said)
+            final = content_shape.with_streamed(item.stream, given, said)
         elif whole.startswith(said):
             if rest := whole[len(said) :]:
                 self.stream(item, rest, "daemon")
                 item = self.open[item.key]
-            final = shape.with_streamed(item.stream, given, item.text)
+            final = content_shape.with_streamed(item.stream, given, item.text)
         elif item.kind == "tool_call":
-            final = _with_input(shape.with_streamed("arguments", given, said), whole)
+            final = _with_input(content_shape.with_streamed("arguments", given, said), whole)
         else:
             return self._retract(item, given, status, fields, source)
         return self._close(item, final, status, fields, source)
@@ -245,20 +245,20 @@ class Items:
     def _retract(
         self,
         item: OpenItem,
-        parts: shape.Parts,
+        parts: content_shape.Parts,
         status: ItemStatus,
         fields: Fields,
         source: Source,
     ) -> None:
         """What was streamed is not what was said: that item failed, and this is the next try."""
-        taken_back = shape.with_streamed(item.stream, item.parts, item.text)
+        taken_back = content_shape.with_streamed(item.stream, item.parts, item.text)
         self._close(item, taken_back, "failed", {"reason": "retracted"}, "daemon")
         self.finish(self._again(item, parts), parts, status, fields, source)
 
     def _close(
         self,
         item: OpenItem,
-        parts: shape.Parts,
+        parts: content_shape.Parts,
         status: ItemStatus,
         fields: Fields,
         source: Source,
@@ -269,7 +269,7 @@ class Items:
         self._emit(ItemCompleted(item=item.shown(parts, status, fields)), source)
 
     def _wait_for_result(self, item: OpenItem) -> None:
-        call_id = shape.call_id_of(item.parts)
+        call_id = content_shape.call_id_of(item.parts)
         self._call_ids.add(call_id)
         self.calls[call_id] = Call(
             call_id=call_id,
@@ -309,7 +309,7 @@ class Items:
         self._ids = {key: item_id for key, item_id in known.items() if item_id in parents}
         self._ids.update((key, item.id) for key, item in self.open.items())
         self._call_ids = set(self.calls)
-        self._call_ids.update(shape.call_id_of(item.parts) for item in self.open.values())
+        self._call_ids.update(content_shape.call_id_of(item.parts) for item in self.open.values())
         running = {item.fields.get("subagent_id") for item in self.open.values() if item.loose}
         self._speech.turn_over(running)
 
@@ -326,10 +326,10 @@ class Items:
         self.open[item.item_id] = OpenItem(
             key=item.item_id, id=item.item_id, native_id=item.native_item_id,
             parent_id=item.parent_id, kind=item.kind, role=item.role, parts=parts, fields=fields,
-            loose="subagent_id" in fields, stream=shape.stream_of(item.kind, parts),
+            loose="subagent_id" in fields, stream=content_shape.stream_of(item.kind, parts),
         )  # fmt: skip
         if item.kind == "tool_result":
-            self.calls.pop(shape.call_id_of(parts), None)
+            self.calls.pop(content_shape.call_id_of(parts), None)
 
     def restore_delta(self, delta: ItemDelta) -> None:
         """An item had grown."""
@@ -343,7 +343,7 @@ class Items:
             self._wait_for_result(closed)
 
 
-def _about_call(parts: shape.Parts, call_id: str) -> shape.Parts:
+def _about_call(parts: content_shape.Parts, call_id: str) -> content_shape.Parts:
     return tuple(
         msgspec.structs.replace(part, call_id=call_id)
         if isinstance(part, ToolCall | ToolResult)
@@ -352,7 +352,7 @@ def _about_call(parts: shape.Parts, call_id: str) -> shape.Parts:
     )
 
 
-def _with_input(parts: shape.Parts, whole: str) -> shape.Parts:
+def _with_input(parts: content_shape.Parts, whole: str) -> content_shape.Parts:
     """Keep the agent's own parsed input where it differs from what it streamed."""
     try:
         parsed = wire.decode(whole.encode(), _any)

@@ -17,11 +17,11 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman import steps as step
-from dragoman.core import ends, shape
+from dragoman.core import content_shape, endings
 from dragoman.core.blobs import CopyFile, StoreFile, stored
 from dragoman.core.items import Items, NewId, OpenItem
-from dragoman.core.prompts import Prompts
 from dragoman.core.requests import Request, permission, question, resolution, withdrawal
+from dragoman.core.sent_messages import Prompts
 from dragoman.facts import Exit
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import (
@@ -167,7 +167,7 @@ class Normalizer:
         item = self._open(f"prompt:{prompt.message_id}", "message", "user", (Text(text=""),),
                           source, native_id=native_id,
                           fields={"message_id": prompt.message_id})  # fmt: skip
-        attached = stored(shape.attached(prompt), self._files_dir, self.out)
+        attached = stored(content_shape.attached(prompt), self._files_dir, self.out)
         self.items.finish(item, (Text(text=prompt.text), *attached), "completed", {}, source)
         self._raw = raw
         if not self._prompts.due:
@@ -202,7 +202,7 @@ class Normalizer:
         self._close_open(reason, everything=everything)
         if given.outcome == "failed" and not self._said_why:
             self._report(ErrorRaised(message=_NO_REASON), "daemon")
-        end = ends.turn_ended(self.turn_id, given, self._used, self.turn_metadata)
+        end = endings.turn_ended(self.turn_id, given, self._used, self.turn_metadata)
         self._emit(end, source)
         self.turn_id = None
         self._prompts.turn_over()
@@ -228,7 +228,7 @@ class Normalizer:
         key: str,
         kind: ItemKind,
         role: Role | None,
-        parts: shape.Parts,
+        parts: content_shape.Parts,
         source: Source,
         *,
         native_id: str | None = None,
@@ -244,7 +244,7 @@ class Normalizer:
 
     def _start(self, given: step.StartItem) -> None:
         parts = stored(given.content, self._files_dir, self.out)
-        kind, role = shape.told(given.kind, given.role)
+        kind, role = content_shape.told(given.kind, given.role)
         loose = given.loose and given.subagent is not None
         quiet = loose or kind in _QUIET
         doubled = kind == "tool_result" and self._answered(given.key, parts)
@@ -262,13 +262,13 @@ class Normalizer:
                    parent_id=parent_id, fields=fields, loose=loose)  # fmt: skip
         return None
 
-    def _answered(self, key: str, parts: shape.Parts) -> bool:
-        return self.items.answered(shape.call_id_of(parts) or key)
+    def _answered(self, key: str, parts: content_shape.Parts) -> bool:
+        return self.items.answered(content_shape.call_id_of(parts) or key)
 
     def _delta(self, given: step.Delta) -> None:
         item = self.items.open.get(given.key)
         if item is None:
-            item = self._stub(given.key, *shape.stub(given.key, given.content_type))
+            item = self._stub(given.key, *content_shape.stub(given.key, given.content_type))
         elif not (item.loose or item.kind in _QUIET):
             self._enter_turn()
         if item is None or item.stream is None:
@@ -277,7 +277,7 @@ class Normalizer:
             self.items.stream(item, given.text, self._source)
 
     def _stub(
-        self, key: str, kind: ItemKind, role: Role | None, parts: shape.Parts
+        self, key: str, kind: ItemKind, role: Role | None, parts: content_shape.Parts
     ) -> OpenItem | None:
         """An item for what the agent said without saying that it begins; None: it is too late."""
         if self.items.knows(key) or (kind == "tool_result" and self._answered(key, parts)):
@@ -290,7 +290,7 @@ class Normalizer:
         item = self.items.open.get(given.key)
         parts = None if given.content is None else stored(given.content, self._files_dir, self.out)
         if item is None and parts is not None:
-            item = self._stub(given.key, *shape.guess(parts), parts)
+            item = self._stub(given.key, *content_shape.guess(parts), parts)
         elif item is not None and not item.loose and item.kind not in _QUIET:
             self._enter_turn()
         if item is None:
@@ -381,7 +381,7 @@ class Normalizer:
             return
         self._raw = None
         running = self.turn_id is not None
-        error = ends.process_exit(exit)
+        error = endings.process_exit(exit)
         if running:
             self._withdraw_all("process_exit", everything=True)
             self._report(error, "daemon")
@@ -392,11 +392,11 @@ class Normalizer:
     def never_came_up(self, message: str, exit: Exit | None) -> None:
         """The agent cannot go on, nor be resumed: the session ends with what is known."""
         self._raw = None
-        self._end_session(ends.given_up(message, exit), "process_exit", "daemon")
+        self._end_session(endings.given_up(message, exit), "process_exit", "daemon")
 
     def _agent_ends(self, given: step.EndSession) -> None:
         self._cut("failed" if given.reason == "error" else "completed", "session_end")
-        self._end_session(ends.said_goodbye(given), "session_end", self._source)
+        self._end_session(endings.said_goodbye(given), "session_end", self._source)
 
     def _end_session(self, body: SessionEnded, reason: str, source: Source) -> None:
         if not self.ended:

@@ -7,9 +7,9 @@ import os
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.http.answers import agent_list, answer, nothing
-from dragoman.http.daemon import daemon_of
+from dragoman.http.context import daemon_of
 from dragoman.http.parse import body, query
+from dragoman.http.responses import agent_list, answer, nothing
 from dragoman.schema import http as schema
 
 

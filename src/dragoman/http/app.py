@@ -8,14 +8,14 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from dragoman.http import problems
+from dragoman.http.auth.authenticator import Guard
+from dragoman.http.auth.middleware import Door
+from dragoman.http.auth.peers import Peers
 from dragoman.http.compress import Compress
-from dragoman.http.daemon import Daemon
-from dragoman.http.door import Door
-from dragoman.http.guard import Guard
+from dragoman.http.context import Daemon
 from dragoman.http.metrics import get_metrics
-from dragoman.http.peers import Peers
+from dragoman.http.request_log import Register
 from dragoman.http.routes import ROUTES, starlette_routes
-from dragoman.http.traffic import Register
 from dragoman.http.ui import built_page, page_routes
 
 

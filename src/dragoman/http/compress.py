@@ -10,8 +10,8 @@ from collections.abc import Awaitable
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.http.outgoing import LARGE_BYTES, Backlog
-from dragoman.http.protocol import CONNECTION
+from dragoman.http.send_buffer import LARGE_BYTES, Backlog
+from dragoman.http.uvicorn_protocol import CONNECTION
 
 MIN_BYTES = 1024
 """Below this, a packet is a packet."""

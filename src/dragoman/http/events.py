@@ -12,12 +12,12 @@ from starlette.types import Receive, Scope, Send
 
 from dragoman.errors import DragomanError, HistoryDiverged, InvalidRequest
 from dragoman.http import parse
-from dragoman.http.daemon import daemon_of
-from dragoman.http.outgoing import LARGE_BYTES
+from dragoman.http.context import daemon_of
 from dragoman.http.problems import refuse
-from dragoman.http.protocol import CONNECTION, Protocol
+from dragoman.http.send_buffer import LARGE_BYTES
 from dragoman.http.sessions import idempotency_key
-from dragoman.http.turn import turn_of
+from dragoman.http.turn_stream import turn_of
+from dragoman.http.uvicorn_protocol import CONNECTION, Protocol
 from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQuery
 from dragoman.store import Batch, Page, Store
 from dragoman.wire.sse import HEARTBEAT, chain

@@ -12,14 +12,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from dragoman.errors import InvalidRequest, TooLarge, Unavailable, UnsupportedMediaType
+from dragoman.files import Directory
 from dragoman.http import parse
-from dragoman.http.answers import answer
-from dragoman.http.daemon import daemon_of
-from dragoman.http.door import CALLER
-from dragoman.http.download import Download
-from dragoman.runtime.attachments import image_kind
-from dragoman.runtime.files import Directory
-from dragoman.runtime.sessions import ensure_id
+from dragoman.http.auth.middleware import CALLER
+from dragoman.http.context import daemon_of
+from dragoman.http.file_response import Download
+from dragoman.http.responses import answer
+from dragoman.runtime.session.attachments import image_kind
+from dragoman.runtime.session.manager import ensure_id
 from dragoman.schema import files as schema
 
 ARCHIVES = (

@@ -13,13 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman import __version__
-from dragoman.http.crowd import Crowd
-from dragoman.http.daemon import Daemon, daemon_of
-from dragoman.http.protocol import CONNECTION
-from dragoman.runtime.kin import kin
+from dragoman.http.connections import Crowd
+from dragoman.http.context import Daemon, daemon_of
+from dragoman.http.uvicorn_protocol import CONNECTION
+from dragoman.runtime.processes.process_tree import kin
 from dragoman.schema.http import ProcessList, ServerStatus
 from dragoman.store import Vitals
-from dragoman.store.tally import BOUNDS_S, Histogram
+from dragoman.store.counters import BOUNDS_S, Histogram
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

@@ -13,7 +13,7 @@ from msgspec import Struct, inspect
 from starlette.requests import ClientDisconnect, Request
 
 from dragoman.errors import InvalidRequest, TooLarge, UnsupportedMediaType
-from dragoman.http.keys import STEP, keyed
+from dragoman.http.wrong_key import STEP, keyed
 from dragoman.wire.decode import decode
 
 S = TypeVar("S", bound=Struct)

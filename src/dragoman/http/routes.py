@@ -38,17 +38,18 @@ from dragoman.errors import (
     UnsupportedAgent,
     UnsupportedMediaType,
 )
-from dragoman.http import access, agents, files, sessions
-from dragoman.http.contract import get_openapi, get_schema
+from dragoman.http import agents, files, sessions
+from dragoman.http.all_events import Feed
+from dragoman.http.auth import handlers
 from dragoman.http.events import Events, EventStream, TurnStream
-from dragoman.http.feed import Feed
 from dragoman.http.metrics import get_metrics
-from dragoman.http.protocol import CONNECTION
+from dragoman.http.openapi import get_openapi, get_schema
+from dragoman.http.request_log import ROUTE
 from dragoman.http.status import get_status
-from dragoman.http.traffic import ROUTE
-from dragoman.runtime.sessions import ensure_id
+from dragoman.http.uvicorn_protocol import CONNECTION
+from dragoman.runtime.session.manager import ensure_id
 from dragoman.schema import access as access_schema
-from dragoman.schema import feed as feed_schema
+from dragoman.schema import event_filter as feed_schema
 from dragoman.schema import files as files_schema
 from dragoman.schema import http as schema
 from dragoman.schema import status as status_schema
@@ -255,28 +256,28 @@ ROUTES: tuple[Route, ...] = (
     _route("get", "/v1/processes", agents.list_processes, "list_processes",
            "List the processes that run now: for whom, since when, their trees and cost.",
            response=schema.ProcessList),
-    _route("get", "/v1/tokens", access.list_tokens, "list_tokens",
+    _route("get", "/v1/tokens", handlers.list_tokens, "list_tokens",
            "List the tokens, without their secrets.",
            description="The daemon's own token is not among them.",
            scope="admin", response=access_schema.TokenList),
-    _route("post", "/v1/tokens", access.create_token, "create_token",
+    _route("post", "/v1/tokens", handlers.create_token, "create_token",
            "Make a token; this answer alone shows it.", scope="admin",
            body=access_schema.CreateToken, status=201, response=access_schema.CreatedToken,
            problems=(*_BODY, Conflict, StorageFull)),
-    _route("delete", "/v1/tokens/{name}", access.revoke_token, "revoke_token",
+    _route("delete", "/v1/tokens/{name}", handlers.revoke_token, "revoke_token",
            "Make a token good for nothing, at once.",
            description="Streams that were opened with it end.", scope="admin", status=204,
            problems=(NotFound, StorageFull)),
-    _route("post", "/v1/tickets", access.create_ticket, "create_ticket",
+    _route("post", "/v1/tickets", handlers.create_ticket, "create_ticket",
            "Make a ticket that lets a browser in, once, with the caller's own rights.",
            scope="read", status=201, response=access_schema.Ticket, problems=_BODY),
-    _route("post", "/v1/login", access.login, "login", "Swap a ticket for a cookie.",
+    _route("post", "/v1/login", handlers.login, "login", "Swap a ticket for a cookie.",
            description="The cookie is `HttpOnly` and `SameSite=Strict`. It outlives the daemon, "
            "and is forgotten when it is not used for a week.",
            public=True, body=access_schema.Login, status=204,
            response_headers=(Header(name="Set-Cookie", description="The cookie."),),
            problems=(*_BODY, TokenInvalid)),
-    _route("post", "/v1/logout", access.logout, "logout",
+    _route("post", "/v1/logout", handlers.logout, "logout",
            "Forget the cookie that this comes with.", description="Streams that it opened end.",
            scope="read", status=204, problems=_BODY),
     _route("get", "/v1/status", get_status, "get_status",
@@ -320,7 +321,7 @@ class _Strict(StarletteRoute):
             return await super().handle(scope, receive, send)
         operation = self._operation
         if not operation.public:
-            await access.ensure_scope(scope, operation.scope)
+            await handlers.ensure_scope(scope, operation.scope)
         if operation.max_body_bytes is not None:
             receive = _bounded(receive, operation.max_body_bytes)
         if operation.response is not Media.EVENT_STREAM:

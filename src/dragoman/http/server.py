@@ -24,21 +24,21 @@ from starlette.types import ASGIApp
 from dragoman import logs
 from dragoman.agents import adapters
 from dragoman.errors import StartRefused
+from dragoman.files import Directories, Files
 from dragoman.http.app import make_app
-from dragoman.http.crowd import Crowd, limits_of
-from dragoman.http.daemon import Daemon
-from dragoman.http.guard import Guard
-from dragoman.http.port import holder_of
-from dragoman.http.protocol import Protocol
-from dragoman.http.tickets import TICKET_S, Logins
-from dragoman.http.tokens import Keyring, is_exposed, load_token, token_path
-from dragoman.runtime import linux
-from dragoman.runtime.agents import Agents
-from dragoman.runtime.files import Directories, Files
-from dragoman.runtime.kin import kin
-from dragoman.runtime.left import end_all, watch
-from dragoman.runtime.sessions import Sessions
-from dragoman.runtime.upkeep import Upkeep
+from dragoman.http.auth.authenticator import Guard
+from dragoman.http.auth.tickets import TICKET_S, Logins
+from dragoman.http.auth.tokens import Keyring, is_exposed, load_token, token_path
+from dragoman.http.connections import Crowd, limits_of
+from dragoman.http.context import Daemon
+from dragoman.http.sockets import holder_of
+from dragoman.http.uvicorn_protocol import Protocol
+from dragoman.runtime.processes import linux
+from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.stale import end_all, watch
+from dragoman.runtime.provision.agents import Agents
+from dragoman.runtime.session.manager import Sessions
+from dragoman.runtime.session.retention import Upkeep
 from dragoman.settings import Settings
 from dragoman.store import open_store
 

@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from dragoman.errors import InvalidRequest, KeyReused, SessionExists
 from dragoman.http import parse
-from dragoman.http.access import ensure_scope
-from dragoman.http.answers import answer, nothing, session_info
-from dragoman.http.daemon import Daemon, daemon_of
-from dragoman.http.door import CALLER
+from dragoman.http.auth.handlers import ensure_scope
+from dragoman.http.auth.middleware import CALLER
+from dragoman.http.context import Daemon, daemon_of
+from dragoman.http.responses import answer, nothing, session_info
 from dragoman.schema import http as schema
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Approver

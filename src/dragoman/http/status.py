@@ -10,12 +10,12 @@ from starlette.responses import Response
 
 from dragoman import __version__
 from dragoman.adapter import Adapter
-from dragoman.http.answers import answer
-from dragoman.http.crowd import Crowd
-from dragoman.http.daemon import Daemon, daemon_of
-from dragoman.http.door import CALLER
-from dragoman.http.protocol import CONNECTION
-from dragoman.runtime.agents import Agents, Found
+from dragoman.http.auth.middleware import CALLER
+from dragoman.http.connections import Crowd
+from dragoman.http.context import Daemon, daemon_of
+from dragoman.http.responses import answer
+from dragoman.http.uvicorn_protocol import CONNECTION
+from dragoman.runtime.provision.agents import Agents, Found
 from dragoman.schema.http import ProcessList
 from dragoman.schema.status import (
     AgentStatus,

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from dragoman.errors import NotFound
 from dragoman.http.compress import takes_gzip
-from dragoman.runtime.sessions import ensure_id
+from dragoman.runtime.session.manager import ensure_id
 
 _TYPES = {
     "html": "text/html",

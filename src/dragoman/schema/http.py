@@ -30,10 +30,10 @@ from dragoman.schema.events import (
     QuestionRequested,
     Usage,
 )
-from dragoman.schema.gear import McpOAuth as McpOAuth
-from dragoman.schema.gear import McpServer as McpServer
-from dragoman.schema.gear import Skills as Skills
-from dragoman.schema.gear import SkillSource as SkillSource
+from dragoman.schema.mcp_skills import McpOAuth as McpOAuth
+from dragoman.schema.mcp_skills import McpServer as McpServer
+from dragoman.schema.mcp_skills import Skills as Skills
+from dragoman.schema.mcp_skills import SkillSource as SkillSource
 
 SESSION_ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"
 SessionId = Annotated[str, Meta(pattern=SESSION_ID_PATTERN)]

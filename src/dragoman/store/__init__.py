@@ -3,7 +3,7 @@
 Nothing outside this room knows that it is SQLite. `open_store` gives a `Store`.
 """
 
-from dragoman.store.base import (
+from dragoman.store.protocol import (
     Batch,
     EventFilter,
     Held,
@@ -17,7 +17,7 @@ from dragoman.store.base import (
     Store,
     Vitals,
 )
-from dragoman.store.check import check, is_waiting, kept_aside
+from dragoman.store.repair.check import check, is_waiting, kept_aside
 from dragoman.store.sqlite import open_store
 
 __all__ = [

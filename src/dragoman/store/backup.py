@@ -16,11 +16,20 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import BackupFailed, StartRefused
-from dragoman.store import restored, schema
-from dragoman.store.disk import sync, workshop
+from dragoman.store import after_restore, schema
+from dragoman.store.fsync import sync, workshop
 from dragoman.store.lock import FolderLock
-from dragoman.store.repair import damage
-from dragoman.store.swap import DATABASE, FILES, LOG, begin, finish, free_name, give_up, leave
+from dragoman.store.repair.salvage import damage
+from dragoman.store.repair.swap import (
+    DATABASE,
+    FILES,
+    LOG,
+    begin,
+    finish,
+    free_name,
+    give_up,
+    leave,
+)
 
 ABOUT = "backup.json"
 
@@ -158,7 +167,7 @@ def restore(archive: Path, data_dir: Path, report: Report, *, replace: bool = Fa
             _ensure_known(made / DATABASE)
             _ensure_ours(made / DATABASE)
             _ensure_sound(made / DATABASE)
-            restored.mark(made / DATABASE)
+            after_restore.mark(made / DATABASE)
             aside = free_name(data_dir / f"before-restore-{time.strftime('%Y%m%d-%H%M%S')}").name
             places = {name: f"{aside}/{name}" for name in (DATABASE, LOG, FILES)}
             if lock is None:

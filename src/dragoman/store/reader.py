@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from dragoman.schema.events import Body, decode_body
-from dragoman.store.base import Batch, Page
 from dragoman.store.chain import ORIGIN, next_link
-from dragoman.store.raws import whole, whole_size
+from dragoman.store.native_payload import whole, whole_size
+from dragoman.store.protocol import Batch, Page
 from dragoman.store.rows import link_at
 from dragoman.store.schema import connect_reader
 

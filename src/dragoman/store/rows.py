@@ -32,7 +32,8 @@ from dragoman.schema.events import (
     decode_body,
 )
 from dragoman.schema.http import CreateSession
-from dragoman.store.base import (
+from dragoman.store.chain import ORIGIN, next_link
+from dragoman.store.protocol import (
     MessageRow,
     MessageState,
     ProcessRow,
@@ -41,7 +42,6 @@ from dragoman.store.base import (
     SessionFilter,
     SessionRow,
 )
-from dragoman.store.chain import ORIGIN, next_link
 from dragoman.store.stamp import EventRow
 
 Snapshot = tuple[bytes, str, str | None, bool]

@@ -15,8 +15,17 @@ from weakref import WeakValueDictionary
 from dragoman.core.fold import SessionState
 from dragoman.errors import RequestError, SessionNotFound
 from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded
-from dragoman.store import rows, space
-from dragoman.store.base import (
+from dragoman.store import disk_usage, rows
+from dragoman.store.checkpoint import Checkpointer
+from dragoman.store.counters import Tally
+from dragoman.store.disk_reserve import Room
+from dragoman.store.global_log import Chronicle, Entry
+from dragoman.store.ids import now_ms
+from dragoman.store.live_tail import Feed, Sink
+from dragoman.store.lock import FolderLock
+from dragoman.store.open import open_database
+from dragoman.store.page_cache import Recent
+from dragoman.store.protocol import (
     Batch,
     Held,
     MessageRow,
@@ -28,12 +37,6 @@ from dragoman.store.base import (
     SessionRow,
     Vitals,
 )
-from dragoman.store.checkpoint import Checkpointer
-from dragoman.store.chronicle import Chronicle, Entry
-from dragoman.store.feed import Feed, Sink
-from dragoman.store.ids import now_ms
-from dragoman.store.lock import FolderLock
-from dragoman.store.opening import open_database
 from dragoman.store.reader import (
     MAX_BATCH_BYTES,
     MAX_PAGE_BYTES,
@@ -44,11 +47,8 @@ from dragoman.store.reader import (
     locate,
     page,
 )
-from dragoman.store.recent import Recent
-from dragoman.store.room import Room
 from dragoman.store.stamp import stamp
-from dragoman.store.tally import Tally
-from dragoman.store.vitals import vitals
+from dragoman.store.stats import vitals
 from dragoman.store.writer import Writer, touch
 from dragoman.wire.sse import frame
 
@@ -132,7 +132,7 @@ class SqliteStore:
     async def delete(self, session_id: str) -> None:
         """Forget a session, but not its id; its readers are let go."""
         feed = await self._feed(session_id)
-        work = partial(space.mark_deleted, session=feed.session)
+        work = partial(disk_usage.mark_deleted, session=feed.session)
         await self._writer.submit(work, urgent=True)
         feed.deleted = True
         feed.ring()
@@ -143,12 +143,12 @@ class SqliteStore:
 
     async def purge(self) -> None:
         """Remove what deleted sessions left, a little at a time: others write in between."""
-        for work in (space.purge, space.shrink):
+        for work in (disk_usage.purge, disk_usage.shrink):
             while await self._writer.submit(partial(work, step=self._step()), urgent=True):
                 pass
 
-    def _step(self) -> space.Step:
-        return space.SMALL_STEP if self._room.is_tight else space.STEP
+    def _step(self) -> disk_usage.Step:
+        return disk_usage.SMALL_STEP if self._room.is_tight else disk_usage.STEP
 
     @contextlib.contextmanager
     def urgent(self, session_id: str) -> Iterator[None]:
@@ -163,9 +163,9 @@ class SqliteStore:
         """Raise StorageFull where not even a session could be deleted."""
         await self._writer.submit(touch, urgent=True)
 
-    async def space(self) -> space.Space:
+    async def space(self) -> disk_usage.Space:
         """How large the database is."""
-        return await self._readers.run(space.space)
+        return await self._readers.run(disk_usage.space)
 
     async def vitals(self) -> Vitals:
         """How the store does."""
@@ -179,11 +179,11 @@ class SqliteStore:
 
     async def touched_at(self) -> int | None:
         """When something last happened in any session; None: there is none."""
-        return await self._readers.run(space.touched_at)
+        return await self._readers.run(disk_usage.touched_at)
 
     async def quiet(self, before_ms: int, limit: int) -> list[str]:
         """Sessions in which nothing has happened since then, and nothing is open."""
-        return await self._readers.run(partial(space.quiet, before_ms=before_ms, limit=limit))
+        return await self._readers.run(partial(disk_usage.quiet, before_ms=before_ms, limit=limit))
 
     # --- The log ---
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dragoman.schema.events import Draft, Source
 from dragoman.store.ids import new_ids, now_ms, timestamp
-from dragoman.store.raws import share
+from dragoman.store.native_payload import share
 from dragoman.wire.raw import as_json
 
 _encode = msgspec.json.Encoder().encode

@@ -14,9 +14,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from dragoman.errors import DragomanError, InternalError, StorageFull, Unavailable
+from dragoman.store.counters import Histogram
+from dragoman.store.disk_reserve import Room
 from dragoman.store.lock import FolderLock
-from dragoman.store.room import Room
-from dragoman.store.tally import Histogram
 
 log = logging.getLogger(__name__)
 

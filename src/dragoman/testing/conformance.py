@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from dragoman.schema.events import Event, decode
 from dragoman.testing import item_rules as item_rules  # registers its rules
-from dragoman.testing import rules
-from dragoman.testing.ledger import Ledger
+from dragoman.testing import stream_rules
+from dragoman.testing.stream_state import Ledger
 
 VALID_EVENT = "valid_event"
 
 RULES: dict[str, str] = {
     VALID_EVENT: "Every line is an event.",
-    **{name: sentence.partition("\n")[0] for name, sentence in rules.RULES.items()},
+    **{name: sentence.partition("\n")[0] for name, sentence in stream_rules.RULES.items()},
 }
 """Every rule's name, and what it demands in one sentence."""
 
@@ -58,10 +58,10 @@ class Checker:
 
     def _judge(self, event: Event) -> Iterator[Violation]:
         body = event.data
-        for rule, judge in rules.OF_ENVELOPES:
+        for rule, judge in stream_rules.OF_ENVELOPES:
             for message in judge(self._ledger, event):
                 yield Violation(rule=rule, sequence=event.sequence, message=message)
-        for rule, judge in rules.OF_BODIES.get(type(body), ()):
+        for rule, judge in stream_rules.OF_BODIES.get(type(body), ()):
             for message in judge(self._ledger, body):
                 yield Violation(rule=rule, sequence=event.sequence, message=message)
 

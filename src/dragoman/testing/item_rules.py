@@ -8,8 +8,8 @@ from msgspec import UNSET
 
 from dragoman.schema.events import ItemCompleted, ItemDelta, ItemStarted, SessionEnded, TurnEnded
 from dragoman.schema.items import DeltaType, Item, Reasoning, Text, ToolCall, ToolResult
-from dragoman.testing.ledger import QUIET, Ledger, is_prompt, of_subagent, results_of, speaker
-from dragoman.testing.rules import rule
+from dragoman.testing.stream_rules import rule
+from dragoman.testing.stream_state import QUIET, Ledger, is_prompt, of_subagent, results_of, speaker
 
 
 @rule(ItemStarted)

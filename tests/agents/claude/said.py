@@ -19,8 +19,8 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import Approver
-from dragoman.testing import play
-from dragoman.testing.transcript import Entry, Line, Meta, Run, Transcript
+from dragoman.testing.recordings import play
+from dragoman.testing.recordings.transcript import Entry, Line, Meta, Run, Transcript
 
 PERSON = Approver(token="default", scope="admin")
 

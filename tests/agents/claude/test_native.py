@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.agents.claude import model, native, system
-from dragoman.testing.transcript import Line
+from dragoman.testing.recordings.transcript import Line
 from tests.agents.recordings import cases
 
 Seen = set[tuple[str, str]]

@@ -9,8 +9,8 @@ import msgspec
 
 from dragoman.adapter import Spec
 from dragoman.agents.codex import ADAPTER
-from dragoman.core.advance import Interpreter
 from dragoman.core.fold import SessionState
+from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Draft

@@ -16,8 +16,8 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import Approver
-from dragoman.testing import play
-from dragoman.testing.transcript import Entry, Line, Run, Transcript
+from dragoman.testing.recordings import play
+from dragoman.testing.recordings.transcript import Entry, Line, Run, Transcript
 
 PERSON = Approver(token="default", scope="admin")
 _REPLIES: dict[str, PermissionReply] = {"accept": "once", "acceptForSession": "always"}

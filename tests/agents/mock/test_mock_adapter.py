@@ -41,7 +41,7 @@ def test_a_value_never_starts_an_option(field: str) -> None:
 
 
 def test_runs_on_this_python_without_the_working_directory_on_its_path() -> None:
-    assert ADAPTER.command == (sys.executable, "-P", "-m", "dragoman.testing.mock_agent")
+    assert ADAPTER.command == (sys.executable, "-P", "-m", "dragoman.testing.mock.agent")
 
 
 def test_has_everything_but_a_shared_process_and_steering() -> None:

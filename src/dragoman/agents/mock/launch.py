@@ -8,7 +8,7 @@ from dragoman.adapter import Spec
 from dragoman.facts import Launch
 
 # -P keeps the session's directory off the module path: a json.py there is not ours to run.
-COMMAND = (sys.executable, "-P", "-m", "dragoman.testing.mock_agent")
+COMMAND = (sys.executable, "-P", "-m", "dragoman.testing.mock.agent")
 
 
 def launch(spec: Spec, command: tuple[str, ...]) -> Launch:

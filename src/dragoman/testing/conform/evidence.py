@@ -11,8 +11,8 @@ from dragoman.client import encode_event
 from dragoman.schema.events import AgentUnparsed, Event
 from dragoman.testing.conform.report import Breach, Lost
 from dragoman.testing.conformance import check
-from dragoman.testing.transcript import Run, dump
-from dragoman.testing.vanish import Share, said_in, share_in, vanished_in
+from dragoman.testing.recordings.transcript import Run, dump
+from dragoman.testing.unaccounted import Share, said_in, share_in, vanished_in
 
 PARSED = "everything_parsed"
 """The rule whose breaches are counted by themselves."""

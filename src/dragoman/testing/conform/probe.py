@@ -11,7 +11,7 @@ from dragoman.errors import DragomanError
 from dragoman.facts import Feature
 
 if TYPE_CHECKING:
-    from dragoman.testing.conform.stage import Stage
+    from dragoman.testing.conform.context import Stage
 
 
 class Missed(DragomanError):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dragoman.facts import Capabilities, Feature
 from dragoman.testing.conform.probe import Probe
-from dragoman.testing.vanish import Share
+from dragoman.testing.unaccounted import Share
 
 Verdict = Literal["as declared", "drift", "undeclared"]
 """`undeclared`: more was seen than is declared, which harms nobody."""

@@ -13,12 +13,12 @@ from dragoman.adapter import Adapter
 from dragoman.client import Unreachable
 from dragoman.errors import DragomanError, InvalidRequest
 from dragoman.facts import Drill
+from dragoman.testing.conform.context import Stage, runs_in
+from dragoman.testing.conform.daemon import House
 from dragoman.testing.conform.evidence import Evidence
-from dragoman.testing.conform.house import House
 from dragoman.testing.conform.probe import Missed, Probe, Untried
 from dragoman.testing.conform.probes import chosen
 from dragoman.testing.conform.report import Finding, Report, Row, row, total
-from dragoman.testing.conform.stage import Stage, runs_in
 
 AT_ONCE = 2
 

@@ -8,13 +8,13 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dragoman.testing.model.beats import Dialect, Event
 from dragoman.testing.model.chat import CHAT
-from dragoman.testing.model.desk import Desk
+from dragoman.testing.model.frames import Dialect, Event
 from dragoman.testing.model.messages import MESSAGES
 from dragoman.testing.model.play import Gates, Play
 from dragoman.testing.model.requests import Request, Unreadable, carries_tools, decoded
 from dragoman.testing.model.responses import RESPONSES
+from dragoman.testing.model.state import Desk
 from dragoman.testing.model.steps import HttpError, Usage
 
 DIALECTS = {"/messages": MESSAGES, "/responses": RESPONSES, "/chat/completions": CHAT}

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.testing.model.beats import (
+from dragoman.testing.model.frames import (
     Beat,
     Dialect,
     Event,

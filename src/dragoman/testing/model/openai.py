@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.testing.model.beats import Event
+from dragoman.testing.model.frames import Event
 from dragoman.testing.model.steps import HttpError
 
 ERROR_TYPES = {

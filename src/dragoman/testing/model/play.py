@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from dragoman.testing.model.beats import Beat, Dialect, Reply, arranged, failure, last_delta
-from dragoman.testing.model.desk import Desk
+from dragoman.testing.model.frames import Beat, Dialect, Reply, arranged, failure, last_delta
 from dragoman.testing.model.requests import Request
+from dragoman.testing.model.state import Desk
 from dragoman.testing.model.steps import HttpError, Step
 
 TRANSPORT = "dragoman.transport"

@@ -15,10 +15,10 @@ from uvicorn.server import ServerState
 
 from dragoman.errors import StartRefused
 from dragoman.testing.model.app import App
-from dragoman.testing.model.desk import Desk
 from dragoman.testing.model.play import TRANSPORT, Gates
 from dragoman.testing.model.requests import Request
 from dragoman.testing.model.script import StepLike
+from dragoman.testing.model.state import Desk
 from dragoman.testing.model.steps import Step
 
 HOST = "127.0.0.1"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.agents.claude import ADAPTER
-from dragoman.runtime import linux
+from dragoman.runtime.processes import linux
 from tests.agents.claude.live.conftest import environ
 from tests.agents.live import chosen, command
 from tests.daemon import running

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.agents.codex import ADAPTER
-from dragoman.runtime import linux
+from dragoman.runtime.processes import linux
 from tests.agents.codex.live.scripts import configured
 from tests.agents.live import chosen, command
 from tests.daemon import running

@@ -1,0 +1,33 @@
+"""What the handlers need: one record, found from any request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from dragoman.files import Directories, Files
+from dragoman.http.request_log import Traffic
+from dragoman.runtime.provision.agents import Agents
+from dragoman.runtime.session.manager import Sessions
+from dragoman.settings import Settings
+from dragoman.store import Store
+
+
+class Daemon(Struct, frozen=True):
+    """The daemon's parts."""
+
+    settings: Settings
+    store: Store
+    agents: Agents
+    sessions: Sessions
+    files: Files
+    directories: Directories
+    traffic: Traffic = field(default_factory=Traffic)
+
+
+def daemon_of(scope: Mapping[str, Any]) -> Daemon:
+    """The daemon that a request came to."""
+    daemon: Daemon = scope["app"].state.daemon
+    return daemon

@@ -1,0 +1,1 @@
+"""Processes of agents: started, watched, and ended with everything below them."""

@@ -1,0 +1,1 @@
+"""What a session needs before it starts: agents, their models, skills, repositories."""

@@ -1,0 +1,302 @@
+"""Agents from npm: put into a folder of ours, whole or not at all, and taken out again.
+
+`<folder>/<id>/<version>/` is what npm made: `node_modules/<package>/<executable>` and its lock
+file. What is being made or removed has a name that begins with `.partial-`; only who holds the
+agent's `.lock` touches those, so whatever has that name at the start was left by the dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from threading import Event
+from typing import Literal
+
+from msgspec import Struct
+
+from dragoman.adapter import Adapter
+from dragoman.errors import InstallFailed, NotInstallable, Unavailable
+from dragoman.facts import Package, version_order
+from dragoman.runtime.processes import linux
+from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.provision import npm
+from dragoman.runtime.provision.versions import Versions, ensure_version
+
+DEADLINE_S = 600.0
+_PARTIAL = ".partial-"
+_LOCK_POLL_S = 0.1
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
+
+Phase = Literal["waiting", "resolving", "downloading", "checking", "done"]
+
+
+class Progress(Struct, frozen=True):
+    """How far an installation is."""
+
+    phase: Phase
+    size_bytes: int = 0
+    """What is on the disk so far."""
+
+
+Report = Callable[[Progress], None]
+
+
+def platform_name() -> str:
+    """This machine, as npm's packages are named after it: `linux-x64` and the like."""
+    machine = platform.machine().lower()
+    name = f"{sys.platform}-{_MACHINES.get(machine, machine)}"
+    musl = sys.platform == "linux" and platform.libc_ver()[0] != "glibc"
+    return f"{name}-musl" if musl else name
+
+
+class Installer:
+    """The agents in one folder. For threads, never for the event loop."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        *,
+        stop: Event | None = None,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        self.folder = folder
+        self._environ = environ
+        self._stop = stop or Event()
+        self._deadline_s = deadline_s
+        self._platform = platform_name()
+
+    # --- What is there ---
+
+    def versions(self, adapter: Adapter) -> list[str]:
+        """The versions that are installed, the oldest first."""
+        try:
+            names = os.listdir(self.folder / adapter.id)
+        except OSError:
+            return []
+        there = [name for name in names if name[0] != "." and self.executable(adapter, name)]
+        return sorted(there, key=version_order)
+
+    def best(self, adapter: Adapter) -> str | None:
+        """The version to use where none is asked for: the proven one, else the newest."""
+        there = self.versions(adapter)
+        if adapter.package is not None and adapter.package.version in there:
+            return adapter.package.version
+        return there[-1] if there else None
+
+    def executable(self, adapter: Adapter, version: str) -> Path | None:
+        """Where an installed version can be run."""
+        if not self.can_install(adapter):
+            return None
+        path = self._executable(adapter, version, self.folder / adapter.id / version)
+        return path if os.access(path, os.X_OK) and path.is_file() else None
+
+    def can_install(self, adapter: Adapter) -> bool:
+        """There is a package of this agent for this machine."""
+        return adapter.package is not None and self._platform in adapter.package.names
+
+    def _executable(self, adapter: Adapter, version: str, home: Path) -> Path:
+        package = self._package(adapter)
+        inside = home / "node_modules" / package.name(version, self._platform)
+        places = [inside / program for program in package.programs(version, self._platform)]
+        return next((path for path in places if path.is_file()), places[0])
+
+    def _package(self, adapter: Adapter) -> Package:
+        if adapter.package is None:
+            raise NotInstallable(
+                f"{adapter.name} is not something that Dragoman can install; install it yourself"
+            )
+        if self._platform not in adapter.package.names:
+            known = ", ".join(sorted(adapter.package.names))
+            raise NotInstallable(
+                f"there is no package of {adapter.name} for {self._platform}, only for {known}; "
+                "install it yourself"
+            )
+        return adapter.package
+
+    # --- Putting there ---
+
+    def install(
+        self,
+        adapter: Adapter,
+        version: str | None = None,
+        *,
+        reinstall: bool = False,
+        report: Report = lambda progress: None,
+    ) -> Path:
+        """Install a version, the proven one by default; its executable. Raise InstallFailed."""
+        version = version or self._package(adapter).version
+        ensure_version(version)
+        self._package(adapter)
+        if reinstall or not self.executable(adapter, version):
+            try:
+                with self._locked(adapter, report):
+                    # Another one may have done it while we waited.
+                    if reinstall or not self.executable(adapter, version):
+                        self._install(adapter, version, report)
+            except OSError as error:
+                raise InstallFailed(f"cannot install into {self.folder}: {error}") from None
+        report(Progress("done"))
+        return self._executable(adapter, version, self.folder / adapter.id / version)
+
+    def _install(self, adapter: Adapter, version: str, report: Report) -> None:
+        package, home = self._package(adapter), self.folder / adapter.id
+        with _partial(home) as partial:
+            report(Progress("resolving"))
+            integrity = npm.fetch(
+                package.name(version, self._platform),
+                package.release(version, self._platform),
+                partial,
+                environ=self._environ,
+                mark=self._mark(adapter),
+                deadline_s=self._deadline_s,
+                stop=self._stop,
+                tick=_Meter(partial / "node_modules", report).tick,
+            )
+            report(Progress("checking", size_of(partial)))
+            self._check_integrity(package, version, integrity)
+            self._check_version(adapter, version, partial)
+            _put(partial, home / version)
+
+    def _check_integrity(self, package: Package, version: str, found: str | None) -> None:
+        expected = package.integrity.get(self._platform)
+        if version == package.version and expected and found != expected:
+            raise InstallFailed(
+                f"{package.names[self._platform]}@{version} is not what it was: its integrity is "
+                f"{found}, and {expected} is expected; nothing was installed"
+            )
+
+    def _check_version(self, adapter: Adapter, version: str, partial: Path) -> None:
+        path, package = self._executable(adapter, version, partial), self._package(adapter)
+        name = package.name(version, self._platform)
+        name = f"{name}@{package.release(version, self._platform)}"
+        if not os.access(path, os.X_OK):
+            raise InstallFailed(
+                f"{name} has no executable "
+                f"{' or '.join(map(repr, package.programs(version, self._platform)))}; "
+                "nothing was installed"
+            )
+        found = Versions(self._mark(adapter), self._stop).read(str(path))
+        if self._stop.is_set():
+            raise Unavailable("the daemon is stopping")
+        if found != version:
+            raise InstallFailed(
+                f"{name} says that its version is {found or 'unknown'}; nothing was installed"
+            )
+
+    # --- Taking away ---
+
+    def remove(self, adapter: Adapter, version: str | None = None) -> list[str]:
+        """Remove one version, or all; which they were."""
+        gone = [each for each in self.versions(adapter) if version in (None, each)]
+        if gone:
+            home = self.folder / adapter.id
+            try:
+                with self._locked(adapter, lambda progress: None):
+                    for each in gone:
+                        with _partial(home) as partial, contextlib.suppress(FileNotFoundError):
+                            (home / each).rename(partial / each)
+            except OSError as error:
+                raise InstallFailed(f"cannot remove from {self.folder}: {error}") from None
+        return gone
+
+    # --- One at a time ---
+
+    def _mark(self, adapter: Adapter) -> str:
+        return f"{linux.mark_of(self.folder)}:install-{adapter.id}"
+
+    @contextlib.contextmanager
+    def _locked(self, adapter: Adapter, report: Report) -> Iterator[None]:
+        """Be the only installer of an agent; the kernel lets go of the lock of a killed one."""
+        home = self.folder / adapter.id
+        # The folder above is the data folder, by default, and that is nobody else's.
+        self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.mkdir(parents=True, exist_ok=True)
+        lock = os.open(home / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._wait_for(lock, report)
+            # What a killed installer started may still write into what it left.
+            kin.sweep(self._mark(adapter))
+            for left in home.glob(f"{_PARTIAL}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            yield
+        finally:
+            os.close(lock)
+
+    def _wait_for(self, lock: int, report: Report) -> None:
+        deadline = time.monotonic() + self._deadline_s
+        while True:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            report(Progress("waiting"))
+            if self._stop.wait(_LOCK_POLL_S):
+                raise Unavailable("the daemon is stopping")
+            if time.monotonic() > deadline:
+                raise InstallFailed(
+                    f"another installation into {self.folder} did not end in "
+                    f"{self._deadline_s:.0f} s"
+                )
+
+
+class _Meter:
+    """Tells how much is there, now and then."""
+
+    def __init__(self, folder: Path, report: Report) -> None:
+        self._folder = folder
+        self._report = report
+        self._next = 0.0
+
+    def tick(self) -> None:
+        """Look, unless it was just done."""
+        if time.monotonic() >= self._next:
+            size = size_of(self._folder)
+            self._report(Progress("downloading" if size else "resolving", size))
+            self._next = time.monotonic() + 0.5
+
+
+def size_of(folder: Path) -> int:
+    """The bytes of all files below, of those that are still there when we look."""
+    size = 0
+    for root, _, files in os.walk(folder):
+        for name in files:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(root, name)).st_size
+    return size
+
+
+@contextlib.contextmanager
+def _partial(home: Path) -> Iterator[Path]:
+    """A folder beside the installed versions, which does not outlive the block."""
+    partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=home))
+    partial.chmod(0o755)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _put(partial: Path, place: Path) -> None:
+    """Move a finished folder to its place; there is no moment at which nothing is there."""
+    if not place.exists():
+        partial.rename(place)
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    swapped = hasattr(libc, "renameat2") and not libc.renameat2(
+        _AT_FDCWD, os.fsencode(partial), _AT_FDCWD, os.fsencode(place), _RENAME_EXCHANGE
+    )
+    if not swapped:  # some file systems cannot; two steps are the next best
+        old = partial.with_name(f"{partial.name}-old")
+        place.rename(old)
+        partial.rename(place)
+        shutil.rmtree(old, ignore_errors=True)

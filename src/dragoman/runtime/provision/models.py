@@ -1,0 +1,130 @@
+"""Agents' models, asked of the agents themselves, and remembered for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import DaemonError
+from dragoman.facts import Catalogue
+from dragoman.runtime.processes.process import AgentProcess
+from dragoman.schema.http import ModelList
+from dragoman.settings import child_environ
+from dragoman.wire.jsonl import Oversize
+
+log = logging.getLogger(__name__)
+LIFETIME_S = 600.0
+"""How long an answer is good."""
+PATIENCE_S = 60.0
+"""How long an agent that gave none is left alone."""
+DEADLINE_S = 10.0
+MAX_LINE_BYTES = 4 * 1024 * 1024
+_END_DEADLINE_S = 1.0
+
+Key = tuple[tuple[str, ...], str | None]
+"""A command, and the version that it is."""
+
+
+class _Told(Struct, frozen=True):
+    models: ModelList | None
+    until: float
+
+
+class Catalogues:
+    """Asks each agent at most once at a time; who asks meanwhile waits for the same answer."""
+
+    def __init__(
+        self, mark: str, *, lifetime_s: float = LIFETIME_S, deadline_s: float = DEADLINE_S
+    ) -> None:
+        self._mark = mark
+        self._lifetime_s = lifetime_s
+        self._deadline_s = deadline_s
+        self._count = itertools.count()
+        self._told: dict[Key, _Told] = {}
+        self._asking: dict[Key, asyncio.Task[ModelList | None]] = {}
+        self._stopped = False
+
+    async def models(
+        self,
+        catalogue: Catalogue,
+        command: tuple[str, ...],
+        version: str | None,
+        *,
+        refresh: bool = False,
+    ) -> ModelList | None:
+        """What the agent says it has; None where it does not tell, or not in time."""
+        if self._stopped:
+            return None
+        key = (command, version)
+        told = self._told.get(key)
+        if told is not None and not refresh and time.monotonic() < told.until:
+            return told.models
+        if key not in self._asking:
+            task = asyncio.create_task(self._learn(catalogue, key))
+            self._asking[key] = task
+            task.add_done_callback(lambda _: self._asking.pop(key, None))
+        asking = self._asking[key]
+        await asyncio.wait([asking])  # who goes away does not take it from the others
+        return None if asking.cancelled() else asking.result()
+
+    def stop(self) -> None:
+        """The daemon stops: nobody is asked any more."""
+        self._stopped = True
+        for task in self._asking.values():
+            task.cancel()
+
+    async def stopped(self) -> None:
+        """Wait until no process is left of those that were being asked."""
+        if self._asking:
+            await asyncio.wait(self._asking.values())
+
+    async def _learn(self, catalogue: Catalogue, key: Key) -> ModelList | None:
+        models = await self._ask(catalogue, key[0])
+        good_s = PATIENCE_S if models is None else self._lifetime_s
+        self._told[key] = _Told(models, time.monotonic() + good_s)
+        return models
+
+    async def _ask(self, catalogue: Catalogue, command: tuple[str, ...]) -> ModelList | None:
+        news = asyncio.Event()
+        # No session can have this name, so no session is swept with it.
+        mark = f"{self._mark}:models+{next(self._count)}"
+        process = AgentProcess(news.set, mark, MAX_LINE_BYTES)
+        launch = catalogue.launch(command, "/")
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                await process.start(launch, child_environ())
+                await process.send(catalogue.ask)
+                return await _answer(catalogue, process, news)
+        except (DaemonError, TimeoutError) as error:
+            log.info("%s does not tell its models: %s", command[0], error or "no answer in time")
+            return None
+        finally:
+            await process.end(_END_DEADLINE_S)
+
+
+async def _answer(
+    catalogue: Catalogue, process: AgentProcess, news: asyncio.Event
+) -> ModelList | None:
+    while not process.drained:
+        await news.wait()
+        news.clear()
+        while process.waiting:
+            for message in process.take():
+                models = _models_in(catalogue, message)
+                if models is not None:
+                    return models if models.models else None
+    return None
+
+
+def _models_in(catalogue: Catalogue, message: bytes | Oversize) -> ModelList | None:
+    if isinstance(message, Oversize):
+        return None
+    try:
+        return catalogue.read(message)
+    except msgspec.MsgspecError:
+        return None  # a line that is not for us, a warning perhaps

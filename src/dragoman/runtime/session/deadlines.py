@@ -1,0 +1,125 @@
+"""What may not last: a turn, a request to a person, an idle process. The session's task works.
+
+The clock is the loop's, which no change of the time of day moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+
+from dragoman.core.policy import overdue
+from dragoman.errors import DaemonError
+from dragoman.runtime.session.pump import Pump
+from dragoman.settings import Settings
+from dragoman.steps import Report
+
+log = logging.getLogger(__name__)
+
+Action = Callable[[], Awaitable[None]]
+_ON_ITS_WAY = ""
+"""Stands for the turn of a message that the agent has not accepted."""
+
+
+class Alarms:
+    """Rings once for everything that lasts too long; 0 seconds: nothing ever does."""
+
+    def __init__(self, seconds: float, ring: Callable[[str], None]) -> None:
+        self._seconds = seconds
+        self._ring = ring
+        self._set: dict[str, asyncio.TimerHandle] = {}
+
+    def keep(self, lasting: Collection[str]) -> None:
+        """This is what lasts now: the clock of what is new starts, of what is over it stops."""
+        if not self._seconds:
+            return
+        for subject in [each for each in self._set if each not in lasting]:
+            self._set.pop(subject).cancel()
+        loop = asyncio.get_running_loop()
+        for subject in lasting:
+            if subject not in self._set:
+                self._set[subject] = loop.call_later(self._seconds, self._ring, subject)
+
+
+class Deadlines:
+    """The clocks of one session, and what is done when one has run down."""
+
+    def __init__(
+        self,
+        pump: Pump,
+        settings: Settings,
+        wake: Callable[[], None],
+        interrupt: Action,
+        abandon: Action,
+    ) -> None:
+        self._pump = pump
+        self._settings = settings
+        self._wake = wake
+        self._interrupt = interrupt
+        self._abandon = abandon
+        self._due: list[Action] = []
+        self._turns = Alarms(
+            settings.turn_timeout_s, lambda turn: self.soon(lambda: self._end_turn(turn))
+        )
+        self._requests = Alarms(
+            settings.hitl_timeout_s, lambda asked: self.soon(lambda: self._answer(asked))
+        )
+        self._idle = Alarms(settings.idle_process_s, lambda _: self.rest_soon())
+
+    def watch(self, *, idle: bool, closing: bool) -> None:
+        """Start the clocks of what has begun, and stop those of what is over."""
+        pump = self._pump
+        working = not closing and (pump.in_turn or pump.mail.on_way)
+        self._turns.keep([pump.normalizer.turn_id or _ON_ITS_WAY] if working else ())
+        self._idle.keep(["idle"] if idle else ())
+        asked = () if closing else pump.normalizer.requests.values()
+        self._requests.keep([request.id for request in asked])
+
+    def soon(self, action: Action) -> None:
+        """Do this in the session's task."""
+        self._due.append(action)
+        self._wake()
+
+    def rest_soon(self) -> None:
+        """End the process, if it still does nothing by then."""
+        self.soon(self._rest)
+
+    async def work(self) -> None:
+        """Do what is due."""
+        due, self._due = self._due, []
+        for action in due:
+            try:
+                if not self._pump.normalizer.ended:
+                    await action()
+            except DaemonError as error:
+                await self._pump.give_up(error)
+
+    async def _end_turn(self, turn: str) -> None:
+        """A turn takes too long: it ends as if a person had interrupted it."""
+        pump = self._pump
+        if (pump.normalizer.turn_id or _ON_ITS_WAY) != turn:
+            return
+        if turn == _ON_ITS_WAY:
+            pump.take_back_mail()  # so that there is a turn in which to say it
+        message = f"the turn took longer than {self._settings.turn_timeout_s:g} s"
+        pump.normalizer.apply(Report(message=message, code="turn_timeout"), None)
+        await pump.flush()
+        await (self._abandon() if turn == _ON_ITS_WAY else self._interrupt())
+
+    async def _rest(self) -> None:
+        """End a process that does nothing. Nothing is written: the next message resumes."""
+        if self._pump.spare:
+            await self._pump.stop()
+            self._pump.normalizer.interrupted("process_exit")  # should it have begun something
+            await self._pump.flush()
+
+    async def _answer(self, request_id: str) -> None:
+        """Nobody has answered a request in time."""
+        request = self._pump.normalizer.request(request_id)
+        if request is None:
+            return
+        seconds = self._settings.hitl_timeout_s
+        log.warning("nobody has answered %s within %g s", request_id, seconds)
+        if self._settings.hitl_on_timeout == "reject":
+            await self._pump.command(overdue(request.key, request.body, seconds))

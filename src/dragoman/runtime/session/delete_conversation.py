@@ -1,0 +1,45 @@
+"""A deleted session's conversation, where its agent keeps one: it is told that it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from dragoman.errors import DragomanError
+from dragoman.runtime.provision.agents import Agents
+from dragoman.runtime.session.spec import spec_of
+from dragoman.store import SessionRow, Store
+from dragoman.wire.jsonrpc import Refused
+
+log = logging.getLogger(__name__)
+DEADLINE_S = 5.0
+
+
+async def retire(row: SessionRow, agents: Agents, store: Store) -> None:
+    """Tell the agent, if it is here and heeds it: that a session goes does not depend on it.
+
+    A conversation that was begun elsewhere, or goes on in another session, is not ours to end.
+    """
+    create, state = row.create, row.state
+    borrowed = create.resume is not None and not create.resume.fork
+    if state.native_session_id is None or not state.confirmed or borrowed:
+        return
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            if await store.holder(create.agent, state.native_session_id) is None:
+                await _tell(row, state.native_session_id, agents, store)
+    except (DragomanError, TimeoutError) as error:
+        log.info("%s was not told that a session is gone: %s", create.agent, error)
+
+
+async def _tell(row: SessionRow, native: str, agents: Agents, store: Store) -> None:
+    adapter = agents.adapter(row.create.agent)
+    if adapter.farewell is None:
+        return
+    found = await agents.present(adapter, row.create.agent_version)
+    if found is not None:
+        launch = adapter.launch(spec_of(row, row.state), found.command)
+        said = adapter.farewell(native, True)
+        reply = await agents.servers.ask(adapter, launch, found.version, said, store)
+        if isinstance(reply, Refused):
+            log.info("%s keeps what it has of a session: %s", adapter.name, reply.message)

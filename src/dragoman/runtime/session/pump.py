@@ -1,0 +1,384 @@
+"""A session's agent at work: what it says is interpreted and written, what it is told is sent.
+
+Message → interpreter → committed → effects, strictly in that order. The session's one task calls;
+nobody else does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from dragoman import errors
+from dragoman.adapter import Adapter
+from dragoman.core.blobs import CopyFile, StoreFile
+from dragoman.core.interpreter import Interpreter
+from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.restore import restore
+from dragoman.facts import Exit, Launch
+from dragoman.runtime.processes.channel import PATIENCE_S, Channel, Heard, Own
+from dragoman.runtime.processes.process import AgentProcess
+from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.stderr import StderrFile
+from dragoman.runtime.provision.agents import Agents, Found
+from dragoman.runtime.session import agent_files
+from dragoman.runtime.session.adapter_defects import report_defect
+from dragoman.runtime.session.containment import is_beneath
+from dragoman.runtime.session.journal import Journal
+from dragoman.runtime.session.message_queue import Mailbox
+from dragoman.runtime.session.spec import spec_of
+from dragoman.schema.commands import Command, Prompt
+from dragoman.schema.events import Body, Draft
+from dragoman.settings import Settings, child_environ
+from dragoman.steps import Delivered, EndTurn, Report
+from dragoman.store import SessionRow, Store
+from dragoman.store.ids import new_id
+from dragoman.wire.jsonl import Oversize
+from dragoman.wire.jsonrpc import Asked, Replied
+from dragoman.wire.redactor import Redactor
+
+log = logging.getLogger(__name__)
+
+GONE_S = 1.0
+"""How soon the end of a process is seen after that of its input; else it lives, and is deaf."""
+
+
+class Pump:
+    """One session's process, interpreter and journal. `wake` is called when there is news."""
+
+    def __init__(
+        self,
+        row: SessionRow,
+        adapter: Adapter,
+        agents: Agents,
+        store: Store,
+        settings: Settings,
+        mark: str,
+        redactor: Redactor | None,
+        wake: Callable[[], None],
+    ) -> None:
+        self.process: Channel | None = None
+        self._proven = False
+        """The process has taken a message."""
+        self._resumes = False
+        """It was started to go on where another one stopped."""
+        self._lifetime = "session"
+        self.mail = Mailbox(store, row.session_id, row.state.queue)
+        self._row = row
+        self._state = row.state
+        self._adapter = adapter
+        self._agents = agents
+        self._store = store
+        self._settings = settings
+        self._mark = mark
+        self._redactor = redactor
+        self._wake = wake
+        files = Path(settings.data_dir) / "files" / row.session_id
+        self.normalizer = Normalizer(new_id, str(files))
+        self.normalizer.native_session_id = row.state.native_session_id
+        self.normalizer.ended = row.state.ended
+        self._interpreter = Interpreter(
+            adapter.id,
+            adapter.converter(spec_of(row, row.state)),
+            self.normalizer,
+            row.state,
+            partial(is_beneath, row.directory),
+            partial(report_defect, adapter),
+            adapter.noise,
+            partial(agent_files.peek, row.directory, settings.data_dir),
+        )
+        self.journal = Journal(
+            store, row.session_id, row.state, lambda: self.normalizer.quiet, redactor, wake
+        )
+
+    @property
+    def in_turn(self) -> bool:
+        """A turn is running."""
+        return self.normalizer.turn_id is not None
+
+    @property
+    def steers(self) -> bool:
+        """A message that is sent now joins the running turn."""
+        return self.process is not None and self._interpreter.steers()
+
+    @property
+    def _at_work(self) -> bool:
+        """The agent does something, or is about to; a subagent may, without a turn."""
+        return not self.normalizer.quiet or self.mail.on_way
+
+    @property
+    def spare(self) -> bool:
+        """The process does nothing, and the next one can go on where it stopped."""
+        can_go = self._resumable or self._blank
+        return self.process is not None and not self._at_work and can_go
+
+    @property
+    def _resumable(self) -> bool:
+        return self._state.confirmed and "resume" in self._adapter.capabilities.shown
+
+    @property
+    def _blank(self) -> bool:
+        """Nothing was begun at a process that others use, so nothing is lost with it."""
+        return self._lifetime == "shared" and self._state.native_session_id is None
+
+    # --- From the agent ---
+
+    async def receive(self) -> None:
+        """Take some of what the agent said; the write of it goes on while we look for more."""
+        await self.journal.release()
+        process = self.process
+        if process is None:
+            return None
+        self._hear(process)
+        if self.normalizer.ended:
+            await self.stop()  # whoever reads of the end finds no process left
+        try:
+            await self._carry_out(self._interpreter.take())
+        except errors.DaemonError as error:
+            return await self.give_up(error)
+        if self.process is None:
+            await self.journal.settle()
+        elif process.drained:
+            self.process = None
+            await self._gone(process.exit())
+        elif process.waiting:
+            self._wake()
+        else:
+            await self.journal.settle()
+            await self._dismiss()
+        return None
+
+    def _hear(self, process: Channel) -> None:
+        heard = process.take()
+        for number, message in enumerate(heard, start=1):
+            self._interpret(message)
+            if self._interpreter.claimed() and process.shared:
+                # What was held for a claim was said before the rest of this.
+                process.put_back(len(heard) - number)
+                return
+
+    def _interpret(self, heard: Heard) -> None:
+        match heard:
+            case bytes():
+                self._interpreter.receive(heard)
+            case Oversize(size=size, sha256=sha256, head=head):
+                self._interpreter.oversize(size, sha256, head)
+            case Asked(key=key, message=line):
+                self._interpreter.asked(key, line)
+            case Replied(tag=tag, reply=reply, message=reply_line):
+                self._interpreter.replied(tag, reply, reply_line)
+            case _:
+                self._interpreter.stray(heard.error, heard.message)
+
+    async def bury(self) -> bool:
+        """Write what the end of the process means, where that is why it did not hear; else False.
+
+        Its input is closed a moment before its end can be seen.
+        """
+        process = self.process
+        if process is not None and not await process.gone_within(GONE_S):
+            return False
+        while self.process is not None:
+            await self.receive()
+        return True
+
+    async def _dismiss(self) -> None:
+        """A process that lives for one turn has had it."""
+        if self._lifetime == "turn" and self._proven and not self.in_turn:
+            await self.stop(patience_s=PATIENCE_S)
+            await self.flush()
+
+    async def _gone(self, exit: Exit) -> None:
+        refused = self._resumes and not self._state.confirmed
+        if self._proven or refused:
+            self.mail.lost()  # nobody has heard it: the next process does
+        else:
+            self.take_back_mail()
+        self._interpreter.closed(exit, resumable=self._resumable)
+        await self.flush()
+
+    def take_back_mail(self) -> None:
+        """What was on its way waits again; without a turn its sending failed, and needs one."""
+        lost = self.mail.lost()
+        if lost and not self.in_turn:
+            self.normalizer.apply(Delivered(message_id=lost[0]), None)
+
+    async def _carry_out(self, outputs: Sequence[Output]) -> None:
+        """Write and do, in this order. Raise where the agent is deaf; all is written then, too."""
+        failure: errors.DaemonError | None = None
+        drafts: list[Draft] = []
+        delivered: list[str] = []
+        for output in outputs:
+            match output:
+                case Draft():
+                    drafts.append(output)
+                case Delivered(message_id=message_id):
+                    delivered.append(message_id)
+                    self._proven = True
+                    self.mail.delivered(message_id)
+                case StoreFile(path=path, data=data):
+                    await self.journal.store_file(Path(path), data)
+                case CopyFile(source=source, path=path):
+                    await self._copy_file(source, Path(path))
+                case _ if self.process is not None and failure is None:
+                    await self.journal.write(drafts, delivered=delivered, last=False)
+                    await self.journal.settle()
+                    drafts, delivered = [], []
+                    try:
+                        await self.process.send(output)
+                    except errors.DaemonError as error:
+                        failure = error
+        await self.journal.write(drafts, delivered=delivered)
+        if failure is not None:
+            raise failure
+
+    async def _copy_file(self, source: str, path: Path) -> None:
+        closed = self._settings.data_dir
+        data = await asyncio.to_thread(agent_files.read, source, closed, self._redactor)
+        if data is not None:
+            await self.journal.store_file(path, data)
+
+    async def flush(self) -> None:
+        """Write what has come out, and wait until it is stored."""
+        await self._carry_out(self.normalizer.take())
+        await self.journal.settle()
+
+    async def note(self, body: Body) -> None:
+        """Write an event of our own."""
+        await self.journal.write([Draft(body, "daemon", self._state.native_session_id)])
+
+    # --- To the agent ---
+
+    async def command(self, command: Command) -> None:
+        """Tell the agent something. Raise DaemonError where it cannot hear."""
+        for outputs in self._interpreter.command(command):
+            await self._carry_out(outputs)
+        await self.journal.settle()
+
+    async def tell(self, prompt: Prompt) -> None:
+        """Hand over a message, to a process that is started if there is none."""
+        self.mail.sent(prompt.message_id, in_turn=self.in_turn)
+        await self._ensure_process()
+        await self.command(prompt)
+
+    async def _ensure_process(self) -> None:
+        if self.process is not None:
+            return
+        found = await self._agents.ready(self._adapter, self._row.create.agent_version)
+        takes_skills = self._adapter.takes_skills
+        skills = await self._agents.skills.folders(self._row) if takes_skills else ()
+        spec = spec_of(self._row, self._state, skills, self._mark)
+        spec = msgspec.structs.replace(spec, agent_version=found.version or spec.agent_version)
+        launch = self._adapter.launch(spec, found.command)
+        self._lifetime = launch.lifetime
+        self.process = process = await self._open(launch, found)
+        self._proven, self._resumes = False, self._state.confirmed
+        log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
+        self._interpreter.opened(spec)
+        await self._carry_out(self._interpreter.take())
+
+    async def _open(self, launch: Launch, found: Found) -> Channel:
+        if launch.lifetime == "shared":
+            return await self._agents.servers.seat(
+                self._adapter,
+                launch,
+                found.version,
+                self._row.session_id,
+                self._wake,
+                self._store,
+                self._redactor,
+            )
+        settings = self._settings
+        stderr_file = StderrFile(
+            Path(settings.data_dir), self._row.session_id, settings.max_stderr_bytes
+        )
+        process = AgentProcess(
+            self._wake,
+            self._mark,
+            settings.max_line_bytes,
+            send_deadline_s=settings.send_deadline_s,
+            stdout_deadline_s=settings.stdout_deadline_s,
+            stop_deadline_s=settings.stop_deadline_s,
+            store=self._store,
+            stderr_file=stderr_file,
+            lives=self._agents.lives[self._adapter.id],
+            redactor=lambda: self._redactor,
+        )
+        await process.start(launch, child_environ())
+        return Own(process, launch, self._wake)
+
+    # --- Ends ---
+
+    async def stop(self, *, patience_s: float = 0.0) -> Exit | None:
+        """End the process; what it said until then is kept."""
+        process = self.process
+        if process is None:
+            return None
+        if process.shared and self.in_turn:
+            await self._call_off()
+        await process.end(
+            self._settings.stop_deadline_s, patience_s=patience_s, at_work=self._at_work
+        )
+        if process.shared:
+            # It goes on for others; what it has started for this session does not.
+            await asyncio.wrap_future(kin.submit_sweep(self._mark))
+        while not process.drained:
+            self._hear(process)
+        self.process = None
+        self.mail.lost()
+        exit = process.exit()
+        self._interpreter.closed(exit, resumable=True)
+        return exit
+
+    async def _call_off(self) -> None:
+        """The process goes on without this session: its turn there must not."""
+        try:
+            for outputs in self._interpreter.call_off():
+                await self._carry_out(outputs)
+        except errors.DaemonError as error:
+            log.info("session %s left in a turn: %s", self._row.session_id, error)
+
+    async def give_up(self, error: errors.DragomanError) -> None:
+        """The agent cannot be told anything: the turn fails, and its process ends."""
+        blocked = isinstance(error, errors.DeadlinePassed)
+        exited = isinstance(error, errors.AgentProcessExited)
+        stays = self._resumable or (self._blank and not exited)
+        if isinstance(error, errors.AgentProcessExited) and error.exit is not None:
+            self.normalizer.process_gone(error.exit, resumable=stays)
+        elif not exited or self.process is None:
+            code = "stdin_blocked" if blocked else "launch_failed"
+            self.normalizer.apply(Report(message=str(error), code=code), None)
+            self.normalizer.apply(EndTurn(outcome="failed"), None)
+        exit = await self.stop()
+        if exit is not None:
+            self.normalizer.process_gone(exit, resumable=stays)
+        if not stays:
+            self.normalizer.never_came_up(str(error), exit)
+        await self.flush()
+
+    async def fail(self, error: Exception) -> None:
+        """Something that we did not think of: the turn fails, and says so; the session goes on."""
+        self.take_back_mail()
+        await self.stop()
+        if self.in_turn:
+            message = f"the daemon failed: {type(error).__name__}: {error}"
+            self.normalizer.apply(Report(message=message, code="internal_error"), None)
+            self.normalizer.apply(EndTurn(outcome="failed"), None)
+        await self.flush()
+
+    async def recover(self) -> None:
+        """Close what the last daemon left open, once."""
+        if self._state.open_since is None:
+            return
+        for body in await self._store.bodies(self._row.session_id, self._state.open_since):
+            restore(self.normalizer, body)
+        self.normalizer.interrupted("restart")
+        if "resume" not in self._adapter.capabilities.shown:
+            message = "the daemon was restarted, and this agent cannot resume a session"
+            self.normalizer.never_came_up(message, None)
+        await self.flush()

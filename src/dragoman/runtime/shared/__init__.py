@@ -1,0 +1,1 @@
+"""Processes that many sessions share."""

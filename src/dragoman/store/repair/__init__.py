@@ -1,0 +1,1 @@
+"""Damaged databases: noticed, saved as far as they can be read, and replaced as a whole."""

@@ -1,0 +1,42 @@
+"""How the store does: what it holds, and what it weighs."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import get_args
+
+from dragoman.schema.http import SessionStatus
+from dragoman.store.disk_usage import space
+from dragoman.store.global_log import Chronicle
+from dragoman.store.protocol import Vitals
+from dragoman.store.writer import Writer
+
+
+def vitals(
+    db: sqlite3.Connection, path: Path, writer: Writer, chronicle: Chronicle, readers: int
+) -> Vitals:
+    """Look at the database and at those who work with it."""
+    found = db.execute(
+        "SELECT status, count(*), sum(event_count) FROM sessions WHERE NOT deleted GROUP BY status"
+    ).fetchall()
+    (queued,) = db.execute("SELECT count(*) FROM messages WHERE state = 'queued'").fetchone()
+    room = space(db)
+    log_bytes = 0
+    with contextlib.suppress(OSError):  # it comes and goes
+        log_bytes = path.with_name(f"{path.name}-wal").stat().st_size
+    counts = {status: count for status, count, _ in found}
+    return Vitals(
+        sessions={status: counts.get(status, 0) for status in get_args(SessionStatus)},
+        events=sum(events for _, _, events in found),
+        queued=queued,
+        database_bytes=room.used_bytes + room.free_bytes,
+        free_bytes=room.free_bytes,
+        log_bytes=log_bytes,
+        writing=writer.waiting,
+        problem=writer.problem,
+        readers=readers,
+        position=chronicle.position,
+        all_readers=chronicle.readers,
+    )

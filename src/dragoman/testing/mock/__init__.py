@@ -1,0 +1,1 @@
+"""The mock agent: a process that plays whatever its prompt names."""

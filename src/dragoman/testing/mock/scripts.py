@@ -1,0 +1,321 @@
+"""The mock agent's everyday prompts: one script for everything that an agent may say."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dragoman.testing.mock.lines import (
+    Ask,
+    Message,
+    Script,
+    call,
+    file,
+    fresh,
+    image,
+    item,
+    result,
+    say,
+    think,
+)
+
+NEW_FILE = """\
+diff --git a/greeting.py b/greeting.py
+new file mode 100644
+--- /dev/null
++++ b/greeting.py
+@@ -0,0 +1,2 @@
++def greet() -> str:
++    return "Hello"
+"""
+
+PATCH = """\
+diff --git a/greeting.py b/greeting.py
+--- a/greeting.py
++++ b/greeting.py
+@@ -1,2 +1,2 @@
+ def greet() -> str:
+-    return "Hello"
++    return "Hello, world"
+"""
+
+MARKDOWN = """\
+# A heading
+
+Some *emphasis*, some **strong words**, `code`, and a [link](https://example.com).
+
+1. first
+2. second
+   - nested
+
+> A quotation.
+
+| term | meaning |
+|------|---------|
+| dragoman | interpreter |
+
+```python
+print("Hello, world")
+```
+"""
+
+
+def demo() -> Script:
+    """Goes through everything that needs no answer."""
+    yield from say("This is what an agent may do.")
+    yield from reasoning()
+    yield from tools()
+    yield from status()
+    yield from markdown()
+    yield from picture()
+    yield from usage()
+    return None
+
+
+def markdown() -> Script:
+    """Says something with Markdown in it."""
+    yield from say(MARKDOWN)
+    return None
+
+
+def reasoning() -> Script:
+    """Thinks, in public and in private, before it answers."""
+    yield from think("The person would like to see a thought. This is one that users see.")
+    yield from think("This is a raw thought, which users do not see.", visibility="private")
+    yield from say("I have thought about it.")
+    return None
+
+
+def tools() -> Script:
+    """Calls tools of several kinds, one of which fails."""
+    message = fresh("m")
+    yield from say("I will use some tools.", id=message)
+    yield from _files(message)
+    yield from _commands(message)
+    tool = fresh("t")
+    yield from call(tool, "search", {"query": "dragoman"}, message=message, server="docs")
+    yield from result(tool, '{"hits": ["An interpreter and guide."]}')
+    yield from say("The tools are done. One of them failed.")
+    return None
+
+
+def _files(message: str) -> Script:
+    path = os.path.join(os.getcwd(), "greeting.py")
+    read, write, patch = fresh("t"), fresh("t"), fresh("t")
+    readme = os.path.join(os.getcwd(), "README.md")
+    yield from call(read, "read", {"path": readme}, message=message, title="Read README.md")
+    yield from result(read, "# A project\n", file(readme, "read"))
+    code = 'def greet() -> str:\n    return "Hello"\n'
+    yield from call(write, "write", {"path": path, "content": code}, message=message)
+    yield from result(write, "Wrote 2 lines.", file(path, "write", NEW_FILE))
+    change: Message = {"path": path, "old": '"Hello"', "new": '"Hello, world"'}
+    yield from call(patch, "edit", change, message=message)
+    yield from result(patch, "Changed 1 line.", file(path, "patch", PATCH))
+    return None
+
+
+def _commands(message: str) -> Script:
+    for command, output, exit_code in (
+        ("make test", "collecting\n3 passed\n", 0),
+        ("make lint", "greeting.py:1: missing docstring\n", 1),
+    ):
+        tool = fresh("t")
+        about = {"title": f"Run {command}", "command": command, "cwd": os.getcwd()}
+        yield from call(tool, "bash", {"command": command}, message=message, **about)
+        failed = exit_code != 0
+        yield from result(tool, output, exit_code=exit_code, failed=failed, duration_ms=40)
+    return None
+
+
+def status() -> Script:
+    """Says what goes on, quotes a hook, and shows a plan."""
+    yield item("status", label="compacting", detail="Making room in the context.")
+    yield item("system", text="A hook reminds you of the style guide.")
+    steps = [
+        {"step": "Read the code", "status": "completed"},
+        {"step": "Change it", "status": "in_progress"},
+        {"step": "Run the tests", "status": "pending"},
+    ]
+    yield item("plan", steps=steps)
+    yield from say("That was my status.")
+    return None
+
+
+def picture() -> Script:
+    """Shows an image in a message, and one in a tool result."""
+    message, tool = fresh("m"), fresh("t")
+    yield from say("Here is an image.", image(), id=message)
+    yield from call(tool, "screenshot", {"window": "main"}, message=message)
+    yield from result(tool, "Took a screenshot.", image())
+    return None
+
+
+def unknown() -> Script:
+    """Sends a kind of item that nobody knows."""
+    yield item("hologram", depth=3, colours=["green"])
+    yield from say("You have not seen this before.")
+    return None
+
+
+def permission() -> Script:
+    """Asks before it runs a command."""
+    command = "make clean"
+    message, tool = fresh("m"), fresh("t")
+    yield from say("I would like to clean the build folder.", id=message)
+    about = {"title": "Clean the build folder", "command": command, "cwd": os.getcwd()}
+    yield from call(tool, "bash", {"command": command}, message=message, **about)
+    answer = yield _permission(
+        tool, "bash", {"command": command}, command=command, why="It deletes files."
+    )
+    if answer["decision"] == "deny":
+        yield from _declined(tool, answer)
+        return None
+    command = _changed(answer, "command", command)
+    yield from result(tool, f"$ {command}\nremoved build\n", exit_code=0, duration_ms=12)
+    yield from say(f"You allowed it, so I ran `{command}`.")
+    return None
+
+
+def edit() -> Script:
+    """Asks before it changes a file."""
+    path = os.path.join(os.getcwd(), "greeting.py")
+    change = {"path": path, "old": '"Hello"', "new": '"Hello, world"'}
+    message, tool = fresh("m"), fresh("t")
+    yield from say("I would like to change the greeting.", id=message)
+    yield from call(tool, "edit", change, message=message, title="Edit greeting.py")
+    answer = yield _permission(tool, "edit", change, path=path, diff=PATCH, edits_files=True)
+    if answer["decision"] == "deny":
+        yield from _declined(tool, answer)
+        return None
+    path = _changed(answer, "path", path)
+    yield from result(tool, "Changed 1 line.", file(path, "patch", PATCH))
+    yield from say(f"You allowed it, so I changed {path}.")
+    return None
+
+
+def _permission(tool: str, action: str, given: Message, **about: Any) -> Ask:
+    ask = {"type": "permission_ask", "id": fresh("p"), "tool": tool, "action": action}
+    return Ask({**ask, "input": given, **about})
+
+
+def _declined(tool: str, answer: Message) -> Script:
+    why = answer.get("message") or "The person declined."
+    yield from result(tool, why, failed=True, reason="declined")
+    yield from say(f"You declined, so I left it: {why}")
+    return None
+
+
+def _changed(answer: Message, name: str, asked: str) -> str:
+    """Give what the person put in the place of what was asked for."""
+    updated = answer.get("updated_input")
+    return str(updated[name]) if isinstance(updated, dict) and name in updated else asked
+
+
+COLOUR: Message = {
+    "id": "colour",
+    "header": "Colour",
+    "text": "Which colour?",
+    "choices": [{"label": "Red", "description": "Like a rose."}, {"label": "Blue"}],
+    "free_text": True,
+}
+FRUIT: Message = {
+    "id": "fruit",
+    "header": "Fruit",
+    "text": "Which fruits?",
+    "choices": [{"label": "Apple"}, {"label": "Pear"}, {"label": "Plum"}],
+    "several": True,
+}
+
+
+def question() -> Script:
+    """Asks a question."""
+    yield from say("I have a question.")
+    yield from _ask(COLOUR)
+    return None
+
+
+def questions() -> Script:
+    """Asks two questions at once, one of which takes several answers."""
+    yield from say("I have two questions.")
+    yield from _ask(COLOUR, FRUIT)
+    return None
+
+
+def yes_or_no() -> Script:
+    """Asks a question with two answers."""
+    choices = [{"label": "Yes"}, {"label": "No"}]
+    yield from _ask({"id": "go_on", "header": "Go on", "text": "Go on?", "choices": choices})
+    return None
+
+
+def run(command: str) -> Script:
+    """Pretends to run a command."""
+    message, tool = fresh("m"), fresh("t")
+    yield from say(f"I run `{command}`.", id=message)
+    about = {"title": f"Run {command}", "command": command, "cwd": os.getcwd()}
+    yield from call(tool, "bash", {"command": command}, message=message, **about)
+    yield from result(tool, "README.md\ngreeting.py\n", exit_code=0, duration_ms=5)
+    yield from say("It is done.")
+    return None
+
+
+def _ask(*questions: Message) -> Script:
+    answer = yield Ask({"type": "question_ask", "id": fresh("q"), "questions": list(questions)})
+    if answer.get("answers") is None:
+        yield from say("You did not answer.")
+        return None
+    pairs = zip(questions, answer["answers"], strict=False)
+    lines = (f"{each['header']}: {', '.join(labels) or 'nothing'}" for each, labels in pairs)
+    yield from say("You answered. " + "; ".join(lines))
+    return None
+
+
+def subagent() -> Script:
+    """Lets a helper do the work."""
+    message, task, helper = fresh("m"), fresh("t"), fresh("a")
+    yield from say("I ask a helper.", id=message)
+    order = {"description": "Count files", "prompt": "How many files are there?"}
+    yield from call(task, "task", order, message=message, title="Count files")
+    yield {"type": "subagent_start", "id": helper, "tool": task, "description": "Count files"}
+    inner, tool = fresh("m"), fresh("t")
+    yield from say("I look around.", id=inner, subagent=helper)
+    about = {"message": inner, "command": "ls", "cwd": os.getcwd(), "subagent": helper}
+    yield from call(tool, "bash", {"command": "ls"}, **about)
+    yield from result(tool, "README.md\ngreeting.py\n", exit_code=0)
+    yield from say("There are 2 files.", subagent=helper)
+    yield {"type": "subagent_end", "id": helper}
+    yield from result(task, "There are 2 files.")
+    yield from say("The helper found 2 files.")
+    return None
+
+
+def usage() -> Script:
+    """Says how full its context is; every turn ends with its usage."""
+    yield {"type": "context", "used": 12_000, "window": 200_000}
+    yield from say("I have used 12,000 of 200,000 tokens.")
+    return None
+
+
+def error() -> Script:
+    """Fails."""
+    details = {"retryable": False}
+    yield {
+        "type": "error",
+        "code": "mock_error",
+        "message": "This went wrong, as you asked.",
+        "details": details,
+    }
+    return "failed"
+
+
+def unparsed() -> Script:
+    """Sends a line that its own dialect does not have."""
+    yield {"type": "mystery", "payload": {"answer": 42}}
+    yield from say("You could not understand my last line.")
+    return None
+
+
+def end() -> Script:
+    """Says goodbye, and ends the session."""
+    yield from say("Goodbye.")
+    return "goodbye"

@@ -1,0 +1,1 @@
+"""Recordings of agents: written, cleaned, replayed, and played into an adapter."""

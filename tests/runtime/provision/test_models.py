@@ -1,0 +1,169 @@
+"""Models, asked of an agent: a stand-in that answers, hangs, fails, or says nonsense."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dragoman.facts import Catalogue, Launch
+from dragoman.runtime.processes import linux
+from dragoman.runtime.provision.models import Catalogues
+from dragoman.schema.http import ModelInfo, ModelList
+from tests.parrot import executable
+
+_marks = itertools.count()
+
+
+def read(message: bytes) -> ModelList | None:
+    found = msgspec.json.decode(message)
+    if "models" not in found:
+        return None
+    return ModelList(models=tuple(ModelInfo(id=name) for name in found["models"]))
+
+
+CATALOGUE = Catalogue(
+    launch=lambda command, cwd: Launch(argv=command, cwd=cwd), ask=b'{"ask":1}', read=read
+)
+ANSWERS = """#!/bin/sh
+read asked
+echo x >> "$0.asked"
+echo '{"other":1}'
+echo "{\\"models\\":[\\"m$(wc -l < "$0.asked")\\"]}"
+cat > /dev/null
+"""
+
+
+def stand_in(folder: Path, script: str) -> tuple[str, ...]:
+    return (str(executable(folder / "agent", script)),)
+
+
+def ids(models: ModelList | None) -> list[str] | None:
+    return None if models is None else [model.id for model in models.models]
+
+
+def catalogues(**options: float) -> tuple[Catalogues, str]:
+    mark = f"catalogue-{os.getpid()}-{next(_marks)}"
+    return Catalogues(mark, **options), mark
+
+
+def left(mark: str) -> list[int]:
+    return [pid for pid, _ in linux.marked(f"{mark}:")]
+
+
+def test_an_agent_is_asked_once_and_again_where_somebody_wants_it(tmp_path: Path) -> None:
+    command = stand_in(tmp_path, ANSWERS)
+
+    async def talk() -> list[list[str] | None]:
+        asked, mark = catalogues()
+        answers = [
+            await asked.models(CATALOGUE, command, "1"),
+            await asked.models(CATALOGUE, command, "1"),
+            await asked.models(CATALOGUE, command, "1", refresh=True),
+            await asked.models(CATALOGUE, command, "1"),
+            await asked.models(CATALOGUE, command, "2"),
+        ]
+        assert left(mark) == []
+        return [ids(answer) for answer in answers]
+
+    assert asyncio.run(talk()) == [["m1"], ["m1"], ["m2"], ["m2"], ["m3"]]
+
+
+def test_an_answer_has_its_lifetime(tmp_path: Path) -> None:
+    command = stand_in(tmp_path, ANSWERS)
+
+    async def talk() -> list[list[str] | None]:
+        asked, _ = catalogues(lifetime_s=0.0)
+        return [ids(await asked.models(CATALOGUE, command, None)) for _ in range(2)]
+
+    assert asyncio.run(talk()) == [["m1"], ["m2"]]
+
+
+def test_who_asks_at_the_same_time_gets_the_same_answer(tmp_path: Path) -> None:
+    command = stand_in(tmp_path, ANSWERS)
+
+    async def talk() -> list[list[str] | None]:
+        asked, _ = catalogues()
+        asking = (asked.models(CATALOGUE, command, None, refresh=True) for _ in range(5))
+        return [ids(answer) for answer in await asyncio.gather(*asking)]
+
+    assert asyncio.run(talk()) == [["m1"]] * 5
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "#!/bin/sh\nsleep 1000 & sleep 1000\n",
+        "#!/bin/sh\ntrap '' TERM\nwhile true; do sleep 1000; done\n",
+        "#!/bin/sh\nread asked\necho '{\"other\":1}'\nexec sleep 1000\n",
+    ],
+    ids=["hangs", "heeds nothing", "says something else"],
+)
+def test_one_that_does_not_answer_is_given_up_and_nothing_of_it_is_left(
+    script: str, tmp_path: Path
+) -> None:
+    command = stand_in(tmp_path, script)
+
+    async def talk() -> None:
+        asked, mark = catalogues(deadline_s=0.3)
+        assert await asked.models(CATALOGUE, command, None) is None
+        assert left(mark) == []
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "#!/bin/sh\necho sorry >&2\nexit 3\n",
+        "#!/bin/sh\nread asked\nprintf 'garbage\\n\\377\\376\\n{\"models\":\\n[[[[\\n'\n",
+        "#!/bin/sh\nread asked\necho '{\"models\":[]}'\nexec sleep 1000\n",
+        "#!/no/such/interpreter\n",
+    ],
+    ids=["fails", "garbage", "refuses", "cannot be started"],
+)
+def test_one_that_cannot_answer_is_not_waited_for(script: str, tmp_path: Path) -> None:
+    command = stand_in(tmp_path, script)
+
+    async def talk() -> None:
+        asked, mark = catalogues(deadline_s=60.0)
+        async with asyncio.timeout(10):
+            assert await asked.models(CATALOGUE, command, None) is None
+        assert left(mark) == []
+
+    asyncio.run(talk())
+
+
+def test_one_that_did_not_answer_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    command = stand_in(tmp_path, '#!/bin/sh\necho x >> "$0.asked"\n')
+
+    async def talk() -> None:
+        asked, _ = catalogues()
+        for _ in range(3):
+            assert await asked.models(CATALOGUE, command, None) is None
+        await asked.models(CATALOGUE, command, None, refresh=True)
+
+    asyncio.run(talk())
+    assert (tmp_path / "agent.asked").read_text() == "x\n" * 2
+
+
+def test_a_daemon_that_stops_leaves_none_that_was_being_asked(tmp_path: Path) -> None:
+    begun = tmp_path / "started"
+    command = stand_in(tmp_path, f"#!/bin/sh\necho > '{begun}'\nexec sleep 1000\n")
+
+    async def talk() -> None:
+        asked, mark = catalogues(deadline_s=60.0)
+        asking = asyncio.create_task(asked.models(CATALOGUE, command, None))
+        await asyncio.to_thread(begun.read_bytes)  # a pipe: it has begun
+        asked.stop()
+        await asked.stopped()
+        assert left(mark) == []
+        assert await asked.models(CATALOGUE, command, None) is None
+        assert await asking is None
+
+    os.mkfifo(begun)
+    asyncio.run(talk())

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragoman.wire.sse import Events
+from dragoman.wire.sse import SseParser
 
 DEADLINE_S = 30.0
 AGENTS = Path(__file__).parent.parent / ".agents"
@@ -199,7 +199,7 @@ class Stream:
     def __init__(self, answer: http.client.HTTPResponse) -> None:
         self.status = answer.status
         self._answer = answer
-        self._parser = Events()
+        self._parser = SseParser()
 
     def read(self) -> bytes:
         return self._answer.read()

@@ -13,7 +13,15 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from dragoman.facts import Capabilities, Catalogue, Drill, Exit, Launch, Noise, Package
+from dragoman.facts import (
+    Capabilities,
+    Catalogue,
+    Exit,
+    IgnoredMessage,
+    Launch,
+    Package,
+    ProbeRecipes,
+)
 from dragoman.schema.commands import Command, PermissionMode
 from dragoman.schema.http import ModeInfo, ModelInfo
 from dragoman.steps import Notify, Request, Step
@@ -123,8 +131,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """The oldest version that works; an older one is refused."""
     folders: tuple[str, ...] = ()
     """Where its executable may be, beside PATH; `~` is the home directory."""
-    noise: tuple[Noise, ...] = ()
-    drill: Drill | None = None
+    noise: tuple[IgnoredMessage, ...] = ()
+    drill: ProbeRecipes | None = None
     """None: `dragoman conform` cannot try it."""
     credentials: tuple[str, ...] = ()
     """Environment variables of which one must be set; empty: none is needed."""

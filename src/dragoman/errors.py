@@ -217,7 +217,7 @@ class HistoryDiverged(Conflict):
         self.session_id = session_id
 
 
-class SessionEnded(RequestError):
+class SessionEndedError(RequestError):
     """The session takes nothing more."""
 
     status = 410

@@ -129,7 +129,7 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     """The answer; None: a line about something else. No models: it does not tell. Pure."""
 
 
-class Noise(Struct, frozen=True, kw_only=True):
+class IgnoredMessage(Struct, frozen=True, kw_only=True):
     """Native messages that leave no event, because they carry nothing that one could show."""
 
     where: Mapping[str, Any]
@@ -142,7 +142,7 @@ Block = Mapping[str, Any]
 """A tool call in a model's script, e.g. `{"tool": "Bash", "input": {"command": "ls"}}`."""
 
 
-class Drill(Struct, frozen=True, kw_only=True):
+class ProbeRecipes(Struct, frozen=True, kw_only=True):
     """How probes make the agent act: by what its model says or, without a model, by prompts."""
 
     environ: Callable[[str, str], Mapping[str, str]] | None = None

@@ -15,7 +15,7 @@ from dragoman.facts import Exit
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Usage
 from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
-from dragoman.wire.jsonrpc import Refused
+from dragoman.wire.jsonrpc import RpcError
 
 
 class Blob(Struct, frozen=True, kw_only=True):
@@ -261,7 +261,7 @@ class Respond(Struct, frozen=True, kw_only=True):
 
     key: str
     result: Any = None
-    error: Refused | None = None
+    error: RpcError | None = None
 
 
 class Claim(Struct, frozen=True):

@@ -29,7 +29,7 @@ from dragoman.schema.events import (
 )
 from dragoman.steps import Step
 from dragoman.testing.conformance import check_lines
-from dragoman.testing.recordings.play import Played, vanished
+from dragoman.testing.recordings.play import PlayResult, vanished
 from dragoman.testing.recordings.transcript import Entry, Line, Run, Transcript
 from dragoman.wire.jsonrpc import Reply
 from tests.agents.recordings import Case
@@ -380,7 +380,7 @@ def faults(case: Case, transcript: Transcript) -> list[str]:
     ]
 
 
-def _broken_rules(played: Played) -> Iterator[str]:
+def _broken_rules(played: PlayResult) -> Iterator[str]:
     for broken in check_lines(map(encode, played.events), strict=True):
         event = played.events[broken.sequence - 1]
         if broken.rule == "everything_parsed" or _joins(broken.rule, event, played):
@@ -388,7 +388,7 @@ def _broken_rules(played: Played) -> Iterator[str]:
         yield f"{broken.rule}: {broken.message} (event {broken.sequence})"
 
 
-def _joins(rule: str, event: Event, played: Played) -> bool:
+def _joins(rule: str, event: Event, played: PlayResult) -> bool:
     """Whether it is only a message that joins a turn which the agent began by itself."""
     if rule != "prompt_comes_first" or not isinstance(event.data, ItemStarted):
         return False
@@ -415,7 +415,7 @@ def _below_zero(tree: Any, *path: str) -> Iterator[str]:
         yield f"{'.'.join(path)} is {tree}"
 
 
-def _vanished(adapter: Adapter, played: Played) -> Iterator[bytes]:
+def _vanished(adapter: Adapter, played: PlayResult) -> Iterator[bytes]:
     # What a shared process says to somebody whom nobody knows is in that process's own log.
     elsewhere = {id(line) for line in played.unclaimed}
     return (line for line in vanished(adapter, played) if id(line) not in elsewhere)

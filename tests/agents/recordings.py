@@ -25,7 +25,7 @@ from msgspec import Struct
 from dragoman.adapter import Adapter, Spec
 from dragoman.agents import adapters
 from dragoman.schema.events import encode
-from dragoman.testing.recordings.play import Played, play, share, spec_of
+from dragoman.testing.recordings.play import PlayResult, play, share, spec_of
 from dragoman.testing.recordings.transcript import Meta, Transcript, load
 
 HERE = Path(__file__).parent
@@ -57,7 +57,9 @@ class Case(Struct, frozen=True):
         amended = getattr(_said(self.agent), "amended", None)
         return transcript if amended is None else cast(Transcript, amended(transcript))
 
-    def play(self, transcript: Transcript | None = None, adapter: Adapter | None = None) -> Played:
+    def play(
+        self, transcript: Transcript | None = None, adapter: Adapter | None = None
+    ) -> PlayResult:
         """What comes of it, or of what became of it; with another adapter, where one is given."""
         transcript = self.transcript() if transcript is None else transcript
         spec, command_of = self._spec(transcript), _said(self.agent).command_of
@@ -111,7 +113,7 @@ def is_transcript(path: Path) -> bool:
         return b'"dir"' in file.readline(1 << 16)
 
 
-def events_of(played: Played) -> bytes:
+def events_of(played: PlayResult) -> bytes:
     """The events as they are committed: raw is the number of the line that caused it, from 1."""
     lines = []
     for event, cause in zip(played.events, played.causes, strict=True):

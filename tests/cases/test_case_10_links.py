@@ -16,7 +16,7 @@ from dragoman.errors import RequestError
 from dragoman.files import tree
 from dragoman.files.archive import ArchiveLimits, Unpacker
 from dragoman.files.beneath import has_openat2
-from dragoman.files.content import Draft, Limit, open_file
+from dragoman.files.content import PartialFile, SizeLimit, open_file
 from dragoman.files.paths import Root
 from tests.daemon import running
 from tests.http.fs import Fs, member, tar
@@ -95,7 +95,7 @@ def read(root: Root, *names: str) -> bytes:
 
 
 def write(root: Root, *names: str) -> bytes:
-    draft = Draft(root, names, Limit(100, "none"))
+    draft = PartialFile(root, names, SizeLimit(100, "none"))
     try:
         draft.write(b"inside")
         draft.commit()

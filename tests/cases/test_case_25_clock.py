@@ -22,7 +22,7 @@ import dragoman
 from dragoman.agents import adapters
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session import age
-from dragoman.runtime.session.manager import Sessions
+from dragoman.runtime.session.manager import SessionManager
 from dragoman.runtime.session.retention import NOTE, Upkeep
 from dragoman.schema.events import Draft, SessionStarted
 from dragoman.settings import Settings
@@ -136,7 +136,7 @@ class Machine:
         async def run() -> set[str]:
             store = open_store(self._data_dir)
             try:
-                sessions = Sessions(store, Agents(adapters(), self._settings), self._settings)
+                sessions = SessionManager(store, Agents(adapters(), self._settings), self._settings)
                 upkeep = Upkeep(
                     sessions,
                     store,
@@ -226,7 +226,7 @@ def test_case_25_a_first_start_with_a_wrong_clock_deletes_nothing_young(data_dir
 
 
 def test_case_25_of_many_jumps_the_note_stays_small() -> None:
-    note = age.Note(0)
+    note = age.ClockNote(0)
     for _ in range(1000):
         note = age.look(note, note.looked_at_ms + 40 * DAY_MS, MINUTE_MS, 7 * DAY_MS)
     assert len(note.skips) == age.MAX_SKIPS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.wire.sse import Events
+from dragoman.wire.sse import SseParser
 from tests.cases.common import eventually, memory_bytes, open_files
 from tests.daemon import Daemon, running
 
@@ -53,7 +53,7 @@ def taken(reader: socket.socket) -> list[tuple[str | None, bytes]]:
         if len(rest) < length + 2:
             break
         stream, body = stream + rest[:length], rest[length + 2 :]
-    return Events().feed(stream)
+    return SseParser().feed(stream)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.wire.sse import Events
+from dragoman.wire.sse import SseParser
 from tests.daemon import Daemon, running
 from tests.http import ask, connected, read_answer, request
 
@@ -275,7 +275,7 @@ def test_case_32_a_stream_for_an_old_client_has_no_chunks(daemon: Daemon, alive:
         assert "transfer-encoding" not in head
         assert "connection: close" in head
         stored = daemon.events(session_id)
-        frames = [json.loads(data) for _, data in Events().feed(content)]
+        frames = [json.loads(data) for _, data in SseParser().feed(content)]
         assert frames == stored[-len(frames) :]
         assert len(frames) == len(stored) - (method == "POST")
 

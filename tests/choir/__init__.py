@@ -16,7 +16,7 @@ import msgspec
 
 from dragoman.adapter import Adapter, Spec
 from dragoman.agents.mock import ADAPTER as MOCK
-from dragoman.facts import Capabilities, Feature, Launch, Noise
+from dragoman.facts import Capabilities, Feature, IgnoredMessage, Launch
 from dragoman.steps import Notify, Request
 from tests.choir.busker import BuskerConverter
 from tests.choir.convert import ChoirConverter, SoloConverter, farewell, route
@@ -57,10 +57,10 @@ CHOIR: Adapter = msgspec.structs.replace(
     route=route,
     farewell=farewell,
     noise=(
-        Noise(where={"result.name": "*"}, why="a greeting was heard"),
-        Noise(where={"result.threadId": "*"}, why="its id is on every event"),
-        Noise(where={"result.turnId": "*"}, why="the message is shown"),
-        Noise(where={"method": "turn/started"}, why="the message has begun it"),
+        IgnoredMessage(where={"result.name": "*"}, why="a greeting was heard"),
+        IgnoredMessage(where={"result.threadId": "*"}, why="its id is on every event"),
+        IgnoredMessage(where={"result.turnId": "*"}, why="the message is shown"),
+        IgnoredMessage(where={"method": "turn/started"}, why="the message has begun it"),
     ),
 )
 FORGETFUL: Adapter = msgspec.structs.replace(

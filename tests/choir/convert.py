@@ -33,7 +33,7 @@ from dragoman.steps import (
     Update,
     whole,
 )
-from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply, key_of
+from dragoman.wire.jsonrpc import Overdue, Reply, Result, RpcError, key_of
 
 DEADLINE_S = 1.0
 
@@ -190,13 +190,13 @@ class ChoirConverter:
             yield from self._opened(reply)
         elif tag.startswith("msg"):
             yield Delivered(message_id=tag)
-            if not isinstance(reply, Answered):
+            if not isinstance(reply, Result):
                 yield Report(message=_why(reply), code="refused")
                 yield EndTurn(outcome="failed")
 
     def _opened(self, reply: Reply) -> Iterator[Step]:
         early, self._early = self._early, []
-        if isinstance(reply, Answered):
+        if isinstance(reply, Result):
             self._open = True
             self._thread = str(_value(reply)["threadId"])
             yield Bind(self._thread)
@@ -227,10 +227,10 @@ class SoloConverter(ChoirConverter):
             yield from super().replied(tag, reply)
 
 
-def _value(reply: Answered) -> dict[str, Any]:
+def _value(reply: Result) -> dict[str, Any]:
     value: dict[str, Any] = msgspec.json.decode(reply.result)
     return value
 
 
-def _why(reply: Refused | Overdue) -> str:
-    return reply.message if isinstance(reply, Refused) else "no answer in time"
+def _why(reply: RpcError | Overdue) -> str:
+    return reply.message if isinstance(reply, RpcError) else "no answer in time"

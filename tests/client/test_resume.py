@@ -8,9 +8,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from dragoman.client import BadAnswer, Client, Unmodelled, Unreachable, encode_event
+from dragoman.client import BadAnswer, Client, UnknownData, Unreachable, encode_event
 from dragoman.client.resume import ORIGIN
-from dragoman.errors import HistoryDiverged, InvalidRequest, SessionEnded
+from dragoman.errors import HistoryDiverged, InvalidRequest, SessionEndedError
 from dragoman.schema.events import Event, QueueUpdated
 from tests.client.canned import (
     Answer,
@@ -94,13 +94,13 @@ def test_a_large_event_is_no_trouble(daemon: Canned, client: Client) -> None:
 
 
 def test_an_event_type_of_tomorrow_is_kept(daemon: Canned, client: Client) -> None:
-    line = encode_event(event(1, Unmodelled(data={"path": "/x"}))).replace(
+    line = encode_event(event(1, UnknownData(data={"path": "/x"}))).replace(
         b'"unmodelled"', b'"file.changed"'
     )
     daemon.on("GET", SSE, stream(b"data: %s\n\n" % line, frame(ended(2))))
     first = next(client.follow("s1"))
     assert first.type == "file.changed"
-    assert first.data == Unmodelled(data={"path": "/x"})
+    assert first.data == UnknownData(data={"path": "/x"})
     assert encode_event(first) == line
 
 
@@ -161,7 +161,7 @@ def test_the_stream_of_a_message_that_is_taken_back_ends_with_that(
 
 def test_a_message_to_an_ended_session_is_refused(daemon: Canned, client: Client) -> None:
     daemon.problem("POST", TURN, 410, "Session Ended", detail="over")
-    with pytest.raises(SessionEnded):
+    with pytest.raises(SessionEndedError):
         list(client.stream_turn("s1", "hi"))
 
 

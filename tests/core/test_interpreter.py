@@ -12,7 +12,7 @@ from dragoman.adapter import Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Normalizer, Output
-from dragoman.facts import Noise
+from dragoman.facts import IgnoredMessage
 from dragoman.schema.commands import AnswerPermission, Command, PermissionMode, Prompt
 from dragoman.schema.events import AgentUnparsed, Draft, SessionUpdated
 from dragoman.steps import (
@@ -29,7 +29,7 @@ from dragoman.steps import (
     Unparsed,
     Update,
 )
-from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Answered, Overdue, Reply
+from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Overdue, Reply, Result
 
 ASK = AskPermission(key="1", action="sing")
 NEWS = SessionUpdated(title="News")
@@ -74,7 +74,7 @@ class Scripted:
 def interpreter(
     converter: Scripted,
     mode: PermissionMode = "default",
-    noise: tuple[Noise, ...] | None = None,
+    noise: tuple[IgnoredMessage, ...] | None = None,
 ) -> Interpreter:
     numbers = itertools.count(1)
     normalizer = Normalizer(lambda kind: f"{kind}_{next(numbers)}")
@@ -139,7 +139,7 @@ def test_a_request_that_the_converter_answers_has_that_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "message"), [(Answered(b"7"), b'{"id":"x","result":7}'), (Overdue(), None)]
+    ("reply", "message"), [(Result(b"7"), b'{"id":"x","result":7}'), (Overdue(), None)]
 )
 def test_a_reply_comes_under_its_tag(reply: Reply, message: bytes | None) -> None:
     converter = Scripted(Claim("thread"))
@@ -151,12 +151,12 @@ def test_a_reply_comes_under_its_tag(reply: Reply, message: bytes | None) -> Non
 
 def test_a_reply_that_is_not_understood_is_kept() -> None:
     told = interpreter(Scripted(error=msgspec.ValidationError("no thread in it")))
-    told.replied("tag", Answered(b"{}"), b'{"id":"x","result":{}}')
+    told.replied("tag", Result(b"{}"), b'{"id":"x","result":{}}')
     (draft,) = unparsed(told.take())
     assert draft.raw == b'{"id":"x","result":{}}'
 
 
-PING = Noise(where={"type": "ping"}, why="nothing")
+PING = IgnoredMessage(where={"type": "ping"}, why="nothing")
 
 
 @pytest.mark.parametrize("steps", [(), (Send(b"x"),), (Claim("c"),)])
@@ -166,7 +166,7 @@ def test_case_16_what_comes_to_no_event_and_is_no_noise_is_kept(steps: tuple[Ste
     told.receive(b'{"type":"pong"}')
     told.receive(message := b'{"type":"pong","n":2}')
     assert unparsed(told.take())[-1].raw is message
-    told.replied("tag", Answered(b"7"), reply := b'{"id":"x","result":7}')
+    told.replied("tag", Result(b"7"), reply := b'{"id":"x","result":7}')
     assert [draft.raw for draft in unparsed(told.take())] == [reply]
     told.asked("1", asks := b'{"id":1,"method":"m"}')
     assert [draft.raw for draft in unparsed(told.take())] == [asks]
@@ -208,6 +208,6 @@ def test_case_16_a_defect_of_a_dialect_is_handed_out_and_what_an_agent_says_is_n
     told = Interpreter("test", converter, normalizer, state, on_defect=found.append)
     told.receive(b"{}")
     told.asked("1", b"{}")
-    told.replied("tag", Answered(b"1"), b"{}")
+    told.replied("tag", Result(b"1"), b"{}")
     assert len(unparsed(told.take())) == 3
     assert found == ([error] * 3 if isinstance(error, ZeroDivisionError) else [])

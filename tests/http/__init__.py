@@ -15,9 +15,9 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.http.auth.authenticator import Caller, Guard
-from dragoman.http.auth.middleware import CALLER, Door
-from dragoman.http.connections import Crowd, Limits
+from dragoman.http.auth.authenticator import Authenticator, Caller
+from dragoman.http.auth.middleware import CALLER, AuthMiddleware
+from dragoman.http.connections import ConnectionLimits, ConnectionSettings
 from dragoman.http.uvicorn_protocol import Protocol
 
 TOKEN = "the-good-token"
@@ -55,10 +55,13 @@ def listening() -> Iterator[tuple[socket.socket, int]]:
 
 @contextmanager
 def serving(
-    app: ASGIApp, listener: socket.socket, limits: Limits | None = None, idle_s: int = 60
-) -> Iterator[Crowd]:
+    app: ASGIApp,
+    listener: socket.socket,
+    limits: ConnectionSettings | None = None,
+    idle_s: int = 60,
+) -> Iterator[ConnectionLimits]:
     """Run uvicorn as the daemon does."""
-    crowd = Crowd(limits)
+    crowd = ConnectionLimits(limits)
     config = uvicorn.Config(
         app,
         http=cast("type[asyncio.Protocol]", partial(Protocol, crowd=crowd)),
@@ -140,7 +143,7 @@ class House(msgspec.Struct):
 
     port: int
     room: Room
-    guard: Guard
+    guard: Authenticator
 
     @property
     def host(self) -> str:
@@ -162,9 +165,9 @@ def standing(
     allow_origins: tuple[str, ...] = (),
 ) -> Iterator[House]:
     """Build a house, open for requests."""
-    room, guard = Room(), Guard(token)
+    room, guard = Room(), Authenticator(token)
     with listening() as (listener, port):
-        door = Door(
+        door = AuthMiddleware(
             room,
             guard=guard,
             host=host,

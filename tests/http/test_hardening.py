@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dragoman.http.connections import STRANGERS, Crowd, Limits
+from dragoman.http.connections import STRANGERS, ConnectionLimits, ConnectionSettings
 from dragoman.http.uvicorn_protocol import MAX_PIPELINED
 from tests.http import Answer, connected, listening, read_answer, request, serving
 
@@ -49,14 +49,14 @@ class Listener:
 class Place:
     """A server with limits."""
 
-    def __init__(self, port: int, app: Listener, crowd: Crowd) -> None:
+    def __init__(self, port: int, app: Listener, crowd: ConnectionLimits) -> None:
         self.port = port
         self.app = app
         self.crowd = crowd
 
 
 @contextmanager
-def place(limits: Limits | None = None, idle_s: int = 60) -> Iterator[Place]:
+def place(limits: ConnectionSettings | None = None, idle_s: int = 60) -> Iterator[Place]:
     app = Listener()
     with listening() as (listener, port), serving(app, listener, limits, idle_s) as crowd:
         yield Place(port, app, crowd)
@@ -103,7 +103,7 @@ def assert_refused(answer: Answer, status: int, kind: str) -> None:
 
 # --- How much ---
 
-LIMITS = Limits()
+LIMITS = ConnectionSettings()
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_the_rest_of_a_body_that_was_answered_is_not_read_for_ever(plain: Place)
 
 
 def test_half_a_head_is_given_up() -> None:
-    with place(Limits(header_s=SOON_S)) as it, connected(it.port) as connection:
+    with place(ConnectionSettings(header_s=SOON_S)) as it, connected(it.port) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\na: b")
         assert_refused(read_answer(connection), 408, "request_timeout")
         assert is_over(connection)
@@ -196,7 +196,7 @@ def test_half_a_head_is_given_up() -> None:
 
 def test_a_head_that_comes_a_byte_at_a_time_is_given_up() -> None:
     """Slow-loris: something always comes, but never enough."""
-    with place(Limits(header_s=SOON_S)) as it, connected(it.port) as connection:
+    with place(ConnectionSettings(header_s=SOON_S)) as it, connected(it.port) as connection:
         connection.settimeout(0.05)
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
         deadline = time.monotonic() + PATIENCE_S
@@ -212,13 +212,13 @@ def test_a_head_that_comes_a_byte_at_a_time_is_given_up() -> None:
 
 @pytest.mark.parametrize("dribble", [b"", b"\r\n"])
 def test_who_asks_for_nothing_is_let_go(dribble: bytes) -> None:
-    with place(Limits(header_s=SOON_S)) as it, connected(it.port) as connection:
+    with place(ConnectionSettings(header_s=SOON_S)) as it, connected(it.port) as connection:
         connection.sendall(dribble)
         assert is_over(connection)
 
 
 def test_empty_lines_do_not_keep_an_answered_connection_open() -> None:
-    with place(Limits(header_s=SOON_S)) as it, connected(it.port) as connection:
+    with place(ConnectionSettings(header_s=SOON_S)) as it, connected(it.port) as connection:
         connection.sendall(request("/", HOST))
         assert read_answer(connection).status == 200
         connection.settimeout(0.05)
@@ -243,7 +243,7 @@ def test_an_answered_connection_that_is_idle_is_closed() -> None:
 
 
 def test_a_body_that_stalls_is_given_up_and_its_reader_is_told() -> None:
-    with place(Limits(body_s=SOON_S)) as it, connected(it.port) as connection:
+    with place(ConnectionSettings(body_s=SOON_S)) as it, connected(it.port) as connection:
         connection.sendall(request("/", HOST, "Content-Length: 10", method="POST") + b"12345")
         assert_refused(read_answer(connection, "POST"), 408, "request_timeout")
         assert it.app.ended.wait(PATIENCE_S)
@@ -251,7 +251,7 @@ def test_a_body_that_stalls_is_given_up_and_its_reader_is_told() -> None:
 
 
 def test_a_slow_body_that_goes_on_is_read() -> None:
-    with place(Limits(body_s=SOON_S)) as it, connected(it.port) as connection:
+    with place(ConnectionSettings(body_s=SOON_S)) as it, connected(it.port) as connection:
         connection.sendall(request("/", HOST, "Content-Length: 8", method="POST"))
         began = time.monotonic()
         connection.settimeout(SOON_S / 4)
@@ -266,7 +266,7 @@ def test_a_slow_body_that_goes_on_is_read() -> None:
 
 
 def test_an_answer_that_nobody_takes_is_given_up() -> None:
-    with place(Limits(stalled_s=SOON_S)) as it, connected(it.port) as connection:
+    with place(ConnectionSettings(stalled_s=SOON_S)) as it, connected(it.port) as connection:
         connection.sendall(request("/large", HOST))
         deadline = time.monotonic() + PATIENCE_S
         # It takes nothing, and looks at what became of the connection from outside.
@@ -328,7 +328,7 @@ def at_work(port: int, count: int) -> Iterator[list[socket.socket]]:
 
 
 def test_who_has_been_quiet_for_longest_makes_room() -> None:
-    with place(Limits(connections=3)) as it, ExitStack() as stack:
+    with place(ConnectionSettings(connections=3)) as it, ExitStack() as stack:
         first, second, third = (stack.enter_context(connected(it.port)) for _ in range(3))
         for connection in (second, third, first):
             connection.sendall(request("/", HOST))
@@ -344,14 +344,14 @@ def test_who_has_been_quiet_for_longest_makes_room() -> None:
 
 
 def test_half_heads_keep_nobody_out() -> None:
-    with place(Limits(connections=10)) as it, ExitStack() as stack:
+    with place(ConnectionSettings(connections=10)) as it, ExitStack() as stack:
         for _ in range(50):
             stack.enter_context(connected(it.port)).sendall(b"GET / HTTP/1.1\r\na: ")
         assert ask(it.port, request("/", HOST)).status == 200
 
 
 def test_where_all_are_at_work_a_newcomer_gets_503_and_a_time() -> None:
-    with place(Limits(connections=3)) as it, at_work(it.port, 3) as working:
+    with place(ConnectionSettings(connections=3)) as it, at_work(it.port, 3) as working:
         for _ in range(STRANGERS + 3):
             answer = ask(it.port, request("/", HOST))
             assert_refused(answer, 503, "service_unavailable")
@@ -366,7 +366,7 @@ def test_where_all_are_at_work_a_newcomer_gets_503_and_a_time() -> None:
 
 
 def test_everybody_who_left_is_forgotten() -> None:
-    with place(Limits(connections=20)) as it:
+    with place(ConnectionSettings(connections=20)) as it:
         for _ in range(3):
             with at_work(it.port, 20):
                 assert it.crowd.connections == 20

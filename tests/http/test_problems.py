@@ -16,7 +16,7 @@ from dragoman.errors import (
     DragomanError,
     InvalidRequest,
     PermissionDenied,
-    SessionEnded,
+    SessionEndedError,
     SessionNotFound,
     StorageFull,
     TokenInvalid,
@@ -30,7 +30,7 @@ from tests.http import ask, listening, request, serving
 
 FAILURES: dict[str, Exception] = {
     "unsupported": UnsupportedAgent("x", ["a", "b"]),
-    "ended": SessionEnded("s"),
+    "ended": SessionEndedError("s"),
     "full": StorageFull("the disk is full"),
     "defect": ZeroDivisionError("the secret of line 7"),
     "teapot": HTTPException(418, "short and stout"),

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.wire.sse import Events
+from dragoman.wire.sse import SseParser
 from tests.cases.common import eventually
 from tests.daemon import Daemon, running
 
@@ -133,7 +133,7 @@ def test_a_stream_is_not_held_up(proxied: Proxied) -> None:
     connection.request("GET", path, headers=proxied.daemon.headers())
     answer = connection.getresponse()
     assert answer.status == 200
-    parser = Events()
+    parser = SseParser()
     seen: list[str] = []
 
     def until(type: str) -> None:

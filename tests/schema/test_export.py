@@ -66,7 +66,7 @@ ROUTES = (
         body=http.Message,
         status=204,
         response_headers=(Header(name="Dragoman-Message-Id", description="Its id."),),
-        problems=(errors.SessionNotFound, errors.SessionEnded),
+        problems=(errors.SessionNotFound, errors.SessionEndedError),
     ),
     Operation(
         method="get",

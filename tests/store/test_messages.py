@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.errors import Conflict, KeyReused, NotFound, SessionEnded
+from dragoman.errors import Conflict, KeyReused, NotFound, SessionEndedError
 from dragoman.schema.commands import Attachment
 from dragoman.schema.events import (
     Draft,
@@ -120,7 +120,7 @@ def test_an_ended_session_takes_no_message_and_cancels_what_waited(data_dir: Pat
         await store.accept("s", message("m1"))
         await store.append("s", [ENDED], state=row("s", ended=True).state)
         assert await store.queued("s") == []
-        with pytest.raises(SessionEnded):
+        with pytest.raises(SessionEndedError):
             await store.accept("s", message("m2"))
 
     using(data_dir, work)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from dragoman.testing.model import ScriptedModel
-from dragoman.wire.sse import Events
+from dragoman.wire.sse import SseParser
 
 PATHS = {
     "messages": "/v1/messages",
@@ -41,7 +41,7 @@ class Stream:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The events as they come."""
-        parser = Events()
+        parser = SseParser()
         for chunk in self.response.iter_bytes():
             for _, data in parser.feed(chunk):
                 self.done = data == b"[DONE]"

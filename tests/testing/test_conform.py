@@ -14,9 +14,9 @@ import pytest
 from dragoman.adapter import Adapter
 from dragoman.agents.mock import ADAPTER
 from dragoman.errors import InvalidRequest
-from dragoman.facts import Block, Capabilities, Drill, Feature
+from dragoman.facts import Block, Capabilities, Feature, ProbeRecipes
 from dragoman.schema.events import Event, SessionStarted, TurnStarted
-from dragoman.testing.conform import PROBES, Finding, Report, conform, row
+from dragoman.testing.conform import PROBES, ConformReport, Finding, conform, row
 from dragoman.testing.conform.context import furnish, runs_in
 from dragoman.testing.conform.evidence import Evidence
 from dragoman.testing.recordings.transcript import Eof, Line, Meta, Run, dump, load
@@ -30,11 +30,11 @@ def declaring(features: frozenset[Feature], **changes: Any) -> Adapter:
     return msgspec.structs.replace(ADAPTER, capabilities=capabilities, **changes)
 
 
-def tried(adapter: Adapter, folder: Path, *only: str) -> Report:
+def tried(adapter: Adapter, folder: Path, *only: str) -> ConformReport:
     return conform(adapter, ADAPTER.command, folder, only=only)
 
 
-def verdicts(report: Report) -> dict[str, str]:
+def verdicts(report: ConformReport) -> dict[str, str]:
     return {row.probe: row.verdict for row in report.rows}
 
 
@@ -115,13 +115,13 @@ def test_too_little_declared_is_told_and_harms_nobody(tmp_path: Path) -> None:
 
 
 def test_what_the_drill_cannot_try_is_not_observed(tmp_path: Path) -> None:
-    mute = declaring(ALL, drill=Drill(prompts={"say": "echo {words}"}))
+    mute = declaring(ALL, drill=ProbeRecipes(prompts={"say": "echo {words}"}))
     report = tried(mute, tmp_path, "text", "reasoning")
     assert [row.observed for row in report.rows] == [True, None]
     assert report.drifts[0].seen == "the drill has no prompt 'think'"
 
 
-LAZY = dict.fromkeys((ADAPTER.drill or Drill()).prompts, "echo nothing")
+LAZY = dict.fromkeys((ADAPTER.drill or ProbeRecipes()).prompts, "echo nothing")
 UNSEEN = {
     "streaming": "several deltas",
     "reasoning": "a reasoning item with the thought",
@@ -144,7 +144,7 @@ UNSEEN = {
 
 
 def test_an_agent_that_only_echoes_is_seen_to_do_nothing_else(tmp_path: Path) -> None:
-    lazy = declaring(ALL, drill=Drill(prompts={**LAZY, "say": "echo {words}"}))
+    lazy = declaring(ALL, drill=ProbeRecipes(prompts={**LAZY, "say": "echo {words}"}))
     report = tried(lazy, tmp_path, "text", *UNSEEN)
     assert [row.probe for row in report.rows if row.observed] == ["text"]
     assert {row.probe: row.expected for row in report.drifts} == UNSEEN
@@ -165,7 +165,7 @@ def _breaks(command: str) -> Block:
 
 def test_a_probe_that_breaks_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
     """Before, an agent that never asked its model ended everything with an IndexError."""
-    broken = Drill(environ=lambda url, home: {}, run=_breaks, plan=lambda plan, request: ())
+    broken = ProbeRecipes(environ=lambda url, home: {}, run=_breaks, plan=lambda plan, request: ())
     report = tried(declaring(ALL, drill=broken), tmp_path, "text", "command", "plan-mode")
     assert [row.probe for row in report.rows] == ["text", "command", "plan-mode"]
     seen = {row.probe: (row.expected, row.seen) for row in report.drifts}
@@ -219,7 +219,7 @@ def test_what_an_agent_says_after_it_was_told_to_go_is_not_counted() -> None:
 
 
 def test_a_home_holds_what_the_drill_puts_there(tmp_path: Path) -> None:
-    drill = Drill(files=lambda url: {".agent/config": f"model = {url}"})
+    drill = ProbeRecipes(files=lambda url: {".agent/config": f"model = {url}"})
     furnish(tmp_path, drill, "http://here")
     assert (tmp_path / ".agent" / "config").read_text() == "model = http://here"
 

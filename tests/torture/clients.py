@@ -15,7 +15,7 @@ from queue import SimpleQueue
 import msgspec
 
 from dragoman.runtime.processes import linux
-from dragoman.wire.sse import Events
+from dragoman.wire.sse import SseParser
 from tests.daemon import Daemon
 
 GONE = (OSError, http.client.HTTPException)
@@ -95,7 +95,7 @@ class Reader(threading.Thread):
             connection.close()
 
     def _take(self, answer: http.client.HTTPResponse) -> None:
-        parser = Events()
+        parser = SseParser()
         while chunk := answer.read1(1 << 16):
             fresh = [(int(id or 0), data) for id, data in parser.feed(chunk)]
             if fresh:

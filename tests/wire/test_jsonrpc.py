@@ -13,14 +13,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from dragoman.wire.jsonrpc import (
     METHOD_NOT_FOUND,
-    Answered,
-    Asked,
+    IncomingRequest,
+    Notification,
     Overdue,
     Peer,
-    Refused,
-    Replied,
+    Response,
+    Result,
+    RpcError,
     Stray,
-    Told,
     key_of,
 )
 
@@ -54,7 +54,7 @@ def test_a_request_is_answered_under_its_tag(bare: bool) -> None:
     assert isinstance(sent["id"], str)
     reply = line(id=sent["id"], result={"b": [1, 2]})
     heard = peer.receive(reply)
-    assert heard == Replied(tag="tag", reply=Answered(b'{"b": [1, 2]}'), message=reply)
+    assert heard == Response(tag="tag", reply=Result(b'{"b": [1, 2]}'), message=reply)
 
 
 def test_params_are_left_out_where_there_are_none() -> None:
@@ -66,18 +66,18 @@ def test_params_are_left_out_where_there_are_none() -> None:
 @pytest.mark.parametrize(
     ("error", "refused"),
     [
-        ({"code": -32600, "message": "no"}, Refused(code=-32600, message="no")),
-        ({"code": 1, "message": "m", "data": [1]}, Refused(code=1, message="m", data=[1])),
-        ({}, Refused()),
-        ("plain words", Refused(message='"plain words"')),
-        ({"code": "odd"}, Refused(message='{"code": "odd"}')),
+        ({"code": -32600, "message": "no"}, RpcError(code=-32600, message="no")),
+        ({"code": 1, "message": "m", "data": [1]}, RpcError(code=1, message="m", data=[1])),
+        ({}, RpcError()),
+        ("plain words", RpcError(message='"plain words"')),
+        ({"code": "odd"}, RpcError(message='{"code": "odd"}')),
     ],
 )
-def test_an_error_is_a_reply_in_whatever_shape(error: Any, refused: Refused) -> None:
+def test_an_error_is_a_reply_in_whatever_shape(error: Any, refused: RpcError) -> None:
     peer: Peer[str] = Peer()
     key = json.loads(peer.request("start", None, "tag"))["id"]
     heard = peer.receive(line(id=key, error=error))
-    assert isinstance(heard, Replied)
+    assert isinstance(heard, Response)
     assert heard.reply == refused
 
 
@@ -85,14 +85,14 @@ def test_an_error_of_null_beside_a_result_is_none() -> None:
     peer: Peer[str] = Peer()
     key = json.loads(peer.request("start", None, "tag"))["id"]
     heard = peer.receive(line(id=key, result=7, error=None))
-    assert isinstance(heard, Replied)
-    assert heard.reply == Answered(b"7")
+    assert isinstance(heard, Response)
+    assert heard.reply == Result(b"7")
 
 
 def test_a_reply_comes_once_and_another_is_a_stray() -> None:
     peer: Peer[str] = Peer()
     key = json.loads(peer.request("start", None, "tag"))["id"]
-    assert isinstance(peer.receive(line(id=key, result=1)), Replied)
+    assert isinstance(peer.receive(line(id=key, result=1)), Response)
     assert isinstance(peer.receive(line(id=key, result=1)), Stray)
 
 
@@ -103,7 +103,7 @@ def test_what_is_overdue_is_told_once_and_a_late_reply_is_a_stray() -> None:
     peer.request("slower", None, "slower", due=7.0)
     assert peer.next_due == 5.0
     assert peer.overdue(4.9) == []
-    assert peer.overdue(5.0) == [Replied(tag="slow", reply=Overdue())]
+    assert peer.overdue(5.0) == [Response(tag="slow", reply=Overdue())]
     assert peer.overdue(5.0) == []
     assert peer.next_due == 7.0
     assert isinstance(peer.receive(line(id=key, result=1)), Stray)
@@ -115,7 +115,7 @@ def test_an_agents_id_comes_back_as_it_was_written(id: Any, method: str, params:
     peer.request("ours", None, "tag")  # its id may be the same
     message = line(id=id, method=method, params=params)
     heard = peer.receive(message)
-    assert isinstance(heard, Asked)
+    assert isinstance(heard, IncomingRequest)
     assert heard.message == message
     answer = peer.respond(heard.key, {"fine": True})
     assert answer is not None
@@ -127,8 +127,8 @@ def test_an_agents_id_comes_back_as_it_was_written(id: Any, method: str, params:
 def test_a_number_and_the_same_digits_are_two_requests() -> None:
     peer: Peer[str] = Peer()
     number, digits = peer.receive(line(id=1, method="a")), peer.receive(line(id="1", method="b"))
-    assert isinstance(number, Asked)
-    assert isinstance(digits, Asked)
+    assert isinstance(number, IncomingRequest)
+    assert isinstance(digits, IncomingRequest)
     assert peer.respond(digits.key, None) == b'{"jsonrpc":"2.0","id":"1","result":null}'
     assert peer.respond(number.key, None) == b'{"jsonrpc":"2.0","id":1,"result":null}'
 
@@ -139,24 +139,24 @@ def test_a_converter_finds_the_same_key_in_the_line() -> None:
 
     for message in (line(id=1.5e3, method="a"), b'{"id": "\xff" ,"method":"a"}'):
         heard = Peer[str]().receive(message)
-        assert isinstance(heard, Asked)
+        assert isinstance(heard, IncomingRequest)
         assert heard.key == key_of(msgspec.json.decode(message, type=Seen).id)
 
 
 def test_a_refusal_says_why() -> None:
     peer: Peer[str] = Peer(bare=True)
     heard = peer.receive(line(id=0, method="odd"))
-    assert isinstance(heard, Asked)
-    answer = peer.respond(heard.key, Refused(code=METHOD_NOT_FOUND, message="unknown"))
+    assert isinstance(heard, IncomingRequest)
+    answer = peer.respond(heard.key, RpcError(code=METHOD_NOT_FOUND, message="unknown"))
     assert answer == b'{"id":0,"error":{"code":-32601,"message":"unknown"}}'
 
 
 def test_an_id_in_use_is_not_taken_for_a_second_request() -> None:
     peer: Peer[str] = Peer()
-    assert isinstance(peer.receive(line(id=1, method="a")), Asked)
+    assert isinstance(peer.receive(line(id=1, method="a")), IncomingRequest)
     assert isinstance(peer.receive(line(id=1, method="a")), Stray)
     assert peer.respond("1", None) is not None
-    assert isinstance(peer.receive(line(id=1, method="a")), Asked)
+    assert isinstance(peer.receive(line(id=1, method="a")), IncomingRequest)
 
 
 @pytest.mark.parametrize(
@@ -204,9 +204,9 @@ class Conversation(RuleBasedStateMachine):
         key, _ = self.pending.pop(tag)
         told = {"error": {"code": 1, "message": "no"}} if fails else {"result": tag}
         heard = self.peer.receive(line(id=key, **told))
-        assert isinstance(heard, Replied)
+        assert isinstance(heard, Response)
         assert heard.tag == tag
-        assert isinstance(heard.reply, Refused if fails else Answered)
+        assert isinstance(heard.reply, RpcError if fails else Result)
         self.done.append(tag)
 
     @rule(seconds=st.floats(0.1, 3))
@@ -222,7 +222,7 @@ class Conversation(RuleBasedStateMachine):
     def be_asked(self, id: Any) -> None:
         heard = self.peer.receive(line(id=id, method="m"))
         key = json.dumps(id)
-        assert isinstance(heard, Stray if key in self.asked else Asked)
+        assert isinstance(heard, Stray if key in self.asked else IncomingRequest)
         self.asked.setdefault(key, id)
 
     @precondition(lambda self: self.asked)
@@ -237,7 +237,7 @@ class Conversation(RuleBasedStateMachine):
     @rule()
     def be_told(self) -> None:
         message = line(method="m")
-        assert self.peer.receive(message) == Told(message)
+        assert self.peer.receive(message) == Notification(message)
 
     @invariant()
     def every_request_is_pending_or_done_once(self) -> None:

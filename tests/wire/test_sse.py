@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.wire.sse import HEARTBEAT, Events, frame
+from dragoman.wire.sse import HEARTBEAT, SseParser, frame
 from tests.wire.chunks import cut, places
 
 Parsed = list[tuple[str | None, bytes]]
@@ -18,7 +18,7 @@ streams = st.lists(
 
 
 def parse(stream: bytes, cuts: list[int] | None = None) -> Parsed:
-    events = Events()
+    events = SseParser()
     return [event for chunk in cut(stream, cuts or []) for event in events.feed(chunk)]
 
 

@@ -16,9 +16,9 @@ from dragoman.cli.sanitize import line
 
 if TYPE_CHECKING:
     from dragoman.adapter import Adapter
-    from dragoman.runtime.provision.agents import Found
+    from dragoman.runtime.provision.agents import InstalledAgent
     from dragoman.settings import Settings
-    from dragoman.testing.conform import Report, Row, Watch
+    from dragoman.testing.conform import ConformReport, Row, Watch
 
 WIDTH = 160
 SHOWN_LINES = 5
@@ -79,7 +79,7 @@ def _ensure_known(only: list[str]) -> None:
 
 def _found(
     agent: str, version: str | None, command: str | None, data_dir: str | None
-) -> tuple[Adapter, Found]:
+) -> tuple[Adapter, InstalledAgent]:
     """The agent, and what to start."""
     import asyncio
 
@@ -132,7 +132,7 @@ def _leave(why: str) -> NoReturn:
 # --- Trying ---
 
 
-def _tried(adapter: Adapter, found: Found, only: list[str]) -> Report:
+def _tried(adapter: Adapter, found: InstalledAgent, only: list[str]) -> ConformReport:
     import shutil
     import signal
     import tempfile
@@ -192,13 +192,13 @@ def _brief(row: Row) -> str:
 # --- Telling ---
 
 
-def _say(report: Report) -> None:
+def _say(report: ConformReport) -> None:
     import msgspec
 
     say({"ok": report.ok, **msgspec.structs.asdict(report)})
 
 
-def _show(adapter: Adapter, report: Report) -> None:
+def _show(adapter: Adapter, report: ConformReport) -> None:
     table.show(HEADS, [_cells(row) for row in report.rows])
     typer.echo()
     for told in (*_failures(report), *_stream(report)):
@@ -215,7 +215,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return row.probe, feature, declared, OBSERVED[row.observed], VERDICTS[row.verdict]
 
 
-def _failures(report: Report) -> Iterator[str]:
+def _failures(report: ConformReport) -> Iterator[str]:
     for row in report.drifts:
         yield f"DRIFT {row.probe}:"
         if row.expected:
@@ -230,13 +230,13 @@ def _failures(report: Report) -> Iterator[str]:
         yield ""
 
 
-def _stream(report: Report) -> Iterator[str]:
+def _stream(report: ConformReport) -> Iterator[str]:
     yield f"nothing vanishes: {report.share}"
     yield f"{report.unparsed} unparsed"
     yield f"{len(report.breaches)} rules broken"
 
 
-def _summary(report: Report) -> str:
+def _summary(report: ConformReport) -> str:
     drifts = len(report.drifts)
     told = "no drift" if not drifts else f"{drifts} of {len(report.rows)} probes drift"
     more = sum(row.verdict == "undeclared" for row in report.rows)

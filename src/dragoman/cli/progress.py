@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from dragoman.runtime.provision.install import Progress, Report
+from dragoman.runtime.provision.install import InstallProgress, Report
 
 EVERY_S = 3.0
 """A log hears of it at least this often."""
@@ -37,7 +37,7 @@ class _Lines:
         self._phase = ""
         self._told = 0.0
 
-    def tell(self, progress: Progress) -> None:
+    def tell(self, progress: InstallProgress) -> None:
         """Print, unless there is nothing new."""
         now = time.monotonic()
         if progress.phase == self._phase and now - self._told < EVERY_S:
@@ -47,7 +47,7 @@ class _Lines:
         self._phase, self._told = progress.phase, now
 
 
-def words(name: str, progress: Progress) -> str:
+def words(name: str, progress: InstallProgress) -> str:
     """Progress, said to a person."""
     match progress.phase:
         case "waiting":

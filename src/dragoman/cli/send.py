@@ -14,7 +14,7 @@ from dragoman.cli.connect import AsJson, DataDir, Session, Url, console, daemon,
 from dragoman.cli.exit_codes import ERROR
 from dragoman.cli.message_progress import Watch
 from dragoman.cli.sanitize import inert
-from dragoman.cli.target_session import Wish, ensure
+from dragoman.cli.target_session import NewSession, ensure
 
 if TYPE_CHECKING:
     from dragoman.schema.commands import Attachment
@@ -39,8 +39,10 @@ def send(
     as_json: AsJson = False,
 ) -> None:
     """Send a message to a session and show its turn until it ends."""
-    wish = Wish(agent or "", directory, model, variant, mode, permission_mode, tuple(env or ()))
-    if not agent and wish != Wish(""):
+    wish = NewSession(
+        agent or "", directory, model, variant, mode, permission_mode, tuple(env or ())
+    )
+    if not agent and wish != NewSession(""):
         raise typer.BadParameter(
             "what is for a new session goes with --agent; `dragoman set` changes a session"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.cli.requests import answered, decided, dense
 from dragoman.cli.sanitize import line
-from dragoman.client import Unmodelled
+from dragoman.client import UnknownData
 from dragoman.schema.events import (
     AgentUnparsed,
     Context,
@@ -84,7 +84,7 @@ def _rest(event: Event) -> str:
         case QueueUpdated(messages=messages, cancelled=cancelled):
             gone = f", {cancelled} taken back" if isinstance(cancelled, str) else ""
             return line(f"{len(messages)} waiting{gone}")
-        case Unmodelled(data=data):
+        case UnknownData(data=data):
             return line(dense(data))
         case _:
             return ""

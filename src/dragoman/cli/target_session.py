@@ -27,7 +27,7 @@ EVERY_S = 10.0
 """A log hears of it this often."""
 
 
-class Wish(NamedTuple):
+class NewSession(NamedTuple):
     """What a new session shall be."""
 
     agent: str
@@ -39,7 +39,7 @@ class Wish(NamedTuple):
     env: tuple[str, ...] = ()
 
 
-def ensure(client: Client, session: str, wish: Wish) -> None:
+def ensure(client: Client, session: str, wish: NewSession) -> None:
     """Find the session, or make it. Raise where its id was used, or it has another agent."""
     try:
         found = client.get(session)
@@ -59,7 +59,7 @@ def ensure(client: Client, session: str, wish: Wish) -> None:
         )
 
 
-def _create(client: Client, session: str, wish: Wish) -> None:
+def _create(client: Client, session: str, wish: NewSession) -> None:
     from dragoman.schema.http import CreateSession
 
     # On another machine this folder need not exist; there the daemon chooses.
@@ -105,7 +105,7 @@ def environment(given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _ignored(found: SessionInfo, wish: Wish) -> list[str]:
+def _ignored(found: SessionInfo, wish: NewSession) -> list[str]:
     """The options that do not say what the session is."""
     directory = wish.directory and str(Path(wish.directory).expanduser().absolute())
     pairs = (

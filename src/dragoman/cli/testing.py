@@ -12,7 +12,7 @@ from dragoman.cli.exit_codes import reporting
 from dragoman.cli.sanitize import line
 
 if TYPE_CHECKING:
-    from dragoman.testing.model import Request
+    from dragoman.testing.model import ModelRequest
 
 SECRET = ("authorization", "x-api-key", "api-key", "cookie", "proxy-authorization")
 STOPS = {signal.SIGINT, signal.SIGTERM}
@@ -50,7 +50,7 @@ def model(
 
         from dragoman.testing.model import ScriptedModel, load
 
-        def on_request(request: Request) -> None:
+        def on_request(request: ModelRequest) -> None:
             typer.echo(_summary(request))
             if log is not None:
                 _append(log, json.dumps(_record(request)) + "\n")
@@ -71,7 +71,7 @@ def _welcome(url: str, steps: int) -> str:
     )
 
 
-def _summary(request: Request) -> str:
+def _summary(request: ModelRequest) -> str:
     if not request.is_main:
         return line(f"{request.method} {request.path}  no step", WIDTH)
     step = "no step left" if request.step is None else f"step {request.step}"
@@ -86,7 +86,7 @@ def _append(path: str, text: str) -> None:
         raise typer.BadParameter(f"cannot write to {path}: {error.strerror}") from None
 
 
-def _record(request: Request) -> dict[str, Any]:
+def _record(request: ModelRequest) -> dict[str, Any]:
     headers = {
         name: "(hidden)" if name in SECRET else value for name, value in request.headers.items()
     }

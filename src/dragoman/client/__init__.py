@@ -1,7 +1,7 @@
 """The Python client of the daemon. It sees `schema` and `errors`, nothing else of the house."""
 
-from dragoman.client.calls import Page
-from dragoman.client.events import Unmodelled, encode_event
+from dragoman.client.calls import EventPage
+from dragoman.client.events import UnknownData, encode_event
 from dragoman.client.failures import BadAnswer, Unreachable
 from dragoman.client.locate import Address, locate
 from dragoman.client.resume import Retry
@@ -11,9 +11,9 @@ __all__ = [
     "Address",
     "BadAnswer",
     "Client",
-    "Page",
+    "EventPage",
     "Retry",
-    "Unmodelled",
+    "UnknownData",
     "Unreachable",
     "encode_event",
     "locate",

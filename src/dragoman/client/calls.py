@@ -1,6 +1,6 @@
 """The API as values: what each call sends, and how its answer is read. No IO.
 
-A client, whether it waits or awaits, only carries a `Call` there and an `Answer` back.
+A client, whether it waits or awaits, only carries a `ApiCall` there and an `Answer` back.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Call(Generic[Result]):
+class ApiCall(Generic[Result]):
     """A request, and how to read its answer."""
 
     method: str
@@ -93,7 +93,7 @@ class Call(Generic[Result]):
             ) from None
 
 
-class Page(Struct, frozen=True, kw_only=True):
+class EventPage(Struct, frozen=True, kw_only=True):
     """Some events of a session, in order, and whether there are more."""
 
     events: tuple[Event, ...]
@@ -124,55 +124,55 @@ class _Described(Struct):
     info: Info
 
 
-def health() -> Call[Health]:
+def health() -> ApiCall[Health]:
     """Ask whether the daemon lives."""
-    return Call("GET", "/v1/health", _body(Health))
+    return ApiCall("GET", "/v1/health", _body(Health))
 
 
-def version() -> Call[str]:
+def version() -> ApiCall[str]:
     """Ask for the daemon's version, which its API description names."""
     described = _body(_Described)
-    return Call("GET", "/v1/openapi.json", lambda answer: described(answer).info.version)
+    return ApiCall("GET", "/v1/openapi.json", lambda answer: described(answer).info.version)
 
 
-def agents() -> Call[AgentList]:
+def agents() -> ApiCall[AgentList]:
     """List the agents."""
-    return Call("GET", "/v1/agents", _body(AgentList))
+    return ApiCall("GET", "/v1/agents", _body(AgentList))
 
 
-def install(agent: str, wanted: InstallAgent) -> Call[None]:
+def install(agent: str, wanted: InstallAgent) -> ApiCall[None]:
     """Install an agent."""
     path = f"/v1/agents/{_segment(agent)}/install"
     return replace(_post(path, wanted, _nothing), timeout_s=INSTALL_S)
 
 
-def models(agent: str, query: ModelQuery) -> Call[ModelList]:
+def models(agent: str, query: ModelQuery) -> ApiCall[ModelList]:
     """List an agent's models."""
     path = f"/v1/agents/{_segment(agent)}/models"
-    return Call("GET", path, _body(ModelList), params=_params(query), timeout_s=ASK_S)
+    return ApiCall("GET", path, _body(ModelList), params=_params(query), timeout_s=ASK_S)
 
 
-def modes(agent: str) -> Call[ModeList]:
+def modes(agent: str) -> ApiCall[ModeList]:
     """List an agent's modes."""
-    return Call("GET", f"/v1/agents/{_segment(agent)}/modes", _body(ModeList))
+    return ApiCall("GET", f"/v1/agents/{_segment(agent)}/modes", _body(ModeList))
 
 
-def processes() -> Call[ProcessList]:
+def processes() -> ApiCall[ProcessList]:
     """List what runs."""
-    return Call("GET", "/v1/processes", _body(ProcessList))
+    return ApiCall("GET", "/v1/processes", _body(ProcessList))
 
 
-def status() -> Call[DaemonStatus]:
+def status() -> ApiCall[DaemonStatus]:
     """Ask how the daemon does."""
-    return Call("GET", "/v1/status", _body(DaemonStatus))
+    return ApiCall("GET", "/v1/status", _body(DaemonStatus))
 
 
-def sessions(query: SessionQuery) -> Call[SessionList]:
+def sessions(query: SessionQuery) -> ApiCall[SessionList]:
     """List sessions, newest first."""
-    return Call("GET", "/v1/sessions", _body(SessionList), params=_params(query))
+    return ApiCall("GET", "/v1/sessions", _body(SessionList), params=_params(query))
 
 
-def create(wish: CreateSession, session_id: str | None, key: str | None = None) -> Call[Created]:
+def create(wish: CreateSession, session_id: str | None, key: str | None = None) -> ApiCall[Created]:
     """Create a session under this id, or one that the daemon chooses."""
 
     def read(answer: Answer) -> Created:
@@ -191,30 +191,30 @@ def create(wish: CreateSession, session_id: str | None, key: str | None = None) 
     return replace(_post(path, wish, read, headers=_keyed(key)), timeout_s=INSTALL_S)
 
 
-def get(session: str) -> Call[SessionInfo]:
+def get(session: str) -> ApiCall[SessionInfo]:
     """Read one session."""
-    return Call("GET", _session(session), _body(SessionInfo))
+    return ApiCall("GET", _session(session), _body(SessionInfo))
 
 
-def patch(session: str, change: PatchSession) -> Call[SessionInfo]:
+def patch(session: str, change: PatchSession) -> ApiCall[SessionInfo]:
     """Change one session."""
     return _post(_session(session), change, _body(SessionInfo), method="PATCH")
 
 
-def delete(session: str, quiet_since: int | None) -> Call[None]:
+def delete(session: str, quiet_since: int | None) -> ApiCall[None]:
     """End a session and remove everything of it."""
     params = {} if quiet_since is None else {"quiet_since": str(quiet_since)}
-    return Call("DELETE", _session(session), _nothing, params)
+    return ApiCall("DELETE", _session(session), _nothing, params)
 
 
-def terminate(session: str) -> Call[None]:
+def terminate(session: str) -> ApiCall[None]:
     """End a session; its events stay."""
-    return Call("POST", _session(session, "terminate"), _nothing)
+    return ApiCall("POST", _session(session, "terminate"), _nothing)
 
 
-def interrupt(session: str) -> Call[None]:
+def interrupt(session: str) -> ApiCall[None]:
     """Stop the running turn."""
-    return Call("POST", _session(session, "interrupt"), _nothing)
+    return ApiCall("POST", _session(session, "interrupt"), _nothing)
 
 
 def said(text: str, attachments: Sequence[Attachment]) -> Message:
@@ -225,7 +225,7 @@ def said(text: str, attachments: Sequence[Attachment]) -> Message:
         raise InvalidRequest(str(error), field="message") from None
 
 
-def send(session: str, message: Message, key: str | None, delivery: Delivery) -> Call[str]:
+def send(session: str, message: Message, key: str | None, delivery: Delivery) -> ApiCall[str]:
     """Send a message; the answer is its id."""
 
     def read(answer: Answer) -> str:
@@ -237,81 +237,83 @@ def send(session: str, message: Message, key: str | None, delivery: Delivery) ->
     return _post(_session(session, "messages"), message, read, headers=_keyed(key), params=params)
 
 
-def stream_turn(session: str, message: Message, key: str, query: TurnStreamQuery) -> Call[None]:
+def stream_turn(session: str, message: Message, key: str, query: TurnStreamQuery) -> ApiCall[None]:
     """Send a message and open the stream of its turn."""
     params = _params(query)
     path = _session(session, "messages", "stream")
     return _post(path, message, _nothing, headers=_keyed(key), params=params)
 
 
-def events(session: str, query: EventQuery) -> Call[Page]:
+def events(session: str, query: EventQuery) -> ApiCall[EventPage]:
     """Read a page of events."""
 
-    def read(answer: Answer) -> Page:
+    def read(answer: Answer) -> EventPage:
         page = msgspec.json.decode(answer.content, type=_RawPage)
         found = tuple(decode_event(bytes(event)) for event in page.events)
-        return Page(events=found, has_more=page.has_more, chain=page.chain)
+        return EventPage(events=found, has_more=page.has_more, chain=page.chain)
 
-    return Call("GET", _session(session, "events"), read, params=_params(query))
+    return ApiCall("GET", _session(session, "events"), read, params=_params(query))
 
 
-def follow(session: str, position: Position, include_raw: bool) -> Call[None]:
+def follow(session: str, position: Position, include_raw: bool) -> ApiCall[None]:
     """Open the stream of events after a position."""
     after = position.sequence
     params = _params(StreamQuery(offset=after, include_raw=include_raw, after_chain=position.chain))
     # The header is what a reconnecting reader of an ended session is told 204 by.
     headers = {"Last-Event-ID": str(after)} if after else {}
-    return Call("GET", _session(session, "events", "sse"), _nothing, params=params, headers=headers)
+    return ApiCall(
+        "GET", _session(session, "events", "sse"), _nothing, params=params, headers=headers
+    )
 
 
-def follow_all(query: FeedQuery) -> Call[None]:
+def follow_all(query: FeedQuery) -> ApiCall[None]:
     """Open the stream of all sessions' events."""
-    return Call("GET", "/v1/events/sse", _nothing, params=_params(query))
+    return ApiCall("GET", "/v1/events/sse", _nothing, params=_params(query))
 
 
-def pending(session: str) -> Call[Pending]:
+def pending(session: str) -> ApiCall[Pending]:
     """List what waits: messages, permissions, questions."""
-    return Call("GET", _session(session, "pending"), _body(Pending))
+    return ApiCall("GET", _session(session, "pending"), _body(Pending))
 
 
-def cancel_pending(session: str, message_id: str) -> Call[None]:
+def cancel_pending(session: str, message_id: str) -> ApiCall[None]:
     """Take back a message that was not delivered yet."""
-    return Call("DELETE", _session(session, "pending", message_id), _nothing)
+    return ApiCall("DELETE", _session(session, "pending", message_id), _nothing)
 
 
-def reply_permission(session: str, permission_id: str, reply: ReplyPermission) -> Call[None]:
+def reply_permission(session: str, permission_id: str, reply: ReplyPermission) -> ApiCall[None]:
     """Answer a permission request."""
     return _post(_session(session, "permissions", permission_id, "reply"), reply, _nothing)
 
 
-def reply_question(session: str, question_id: str, reply: ReplyQuestion) -> Call[None]:
+def reply_question(session: str, question_id: str, reply: ReplyQuestion) -> ApiCall[None]:
     """Answer a question."""
     return _post(_session(session, "questions", question_id, "reply"), reply, _nothing)
 
 
-def reject_question(session: str, question_id: str) -> Call[None]:
+def reject_question(session: str, question_id: str) -> ApiCall[None]:
     """Refuse to answer a question."""
-    return Call("POST", _session(session, "questions", question_id, "reject"), _nothing)
+    return ApiCall("POST", _session(session, "questions", question_id, "reject"), _nothing)
 
 
-def tokens() -> Call[TokenList]:
+def tokens() -> ApiCall[TokenList]:
     """List the tokens."""
-    return Call("GET", "/v1/tokens", _body(TokenList))
+    return ApiCall("GET", "/v1/tokens", _body(TokenList))
 
 
-def create_token(wanted: CreateToken) -> Call[CreatedToken]:
+def create_token(wanted: CreateToken) -> ApiCall[CreatedToken]:
     """Make a token."""
     return _post("/v1/tokens", wanted, _body(CreatedToken))
 
 
-def revoke_token(name: str) -> Call[None]:
+def revoke_token(name: str) -> ApiCall[None]:
     """Make a token good for nothing."""
-    return Call("DELETE", f"/v1/tokens/{_segment(name)}", _nothing)
+    return ApiCall("DELETE", f"/v1/tokens/{_segment(name)}", _nothing)
 
 
-def ticket() -> Call[Ticket]:
+def ticket() -> ApiCall[Ticket]:
     """Make a ticket that lets a browser in."""
-    return Call("POST", "/v1/tickets", _body(Ticket))
+    return ApiCall("POST", "/v1/tickets", _body(Ticket))
 
 
 def _post(
@@ -322,8 +324,8 @@ def _post(
     method: str = "POST",
     headers: Mapping[str, str] | None = None,
     params: Mapping[str, str] | None = None,
-) -> Call[Result]:
-    return Call(
+) -> ApiCall[Result]:
+    return ApiCall(
         method,
         path,
         read,

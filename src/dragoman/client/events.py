@@ -11,7 +11,7 @@ from dragoman.client.failures import BadAnswer
 from dragoman.schema.events import BODIES, Body, Event, Source, decode, encode
 
 
-class Unmodelled(Body, frozen=True, kw_only=True):
+class UnknownData(Body, frozen=True, kw_only=True):
     """The data of an event type that this version does not know."""
 
     type = "unmodelled"
@@ -26,7 +26,7 @@ class _Rawed(Struct):
     raw: Raw = Raw(b"null")
 
 
-class _Envelope(Struct, kw_only=True):
+class _EventEnvelope(Struct, kw_only=True):
     event_id: str
     sequence: int
     time: str
@@ -41,7 +41,7 @@ class _Envelope(Struct, kw_only=True):
 
 _typed = msgspec.json.Decoder(_Typed)
 _rawed = msgspec.json.Decoder(_Rawed)
-_envelope = msgspec.json.Decoder(_Envelope)
+_envelope = msgspec.json.Decoder(_EventEnvelope)
 
 
 def decode_event(line: bytes | str) -> Event:
@@ -52,7 +52,7 @@ def decode_event(line: bytes | str) -> Event:
         fields = msgspec.structs.asdict(_envelope.decode(line))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadAnswer(f"the daemon sent an event that cannot be understood: {error}") from None
-    return Event(**{**fields, "data": Unmodelled(data=fields["data"])})
+    return Event(**{**fields, "data": UnknownData(data=fields["data"])})
 
 
 def without_raw(line: bytes) -> bytes:
@@ -66,6 +66,6 @@ def without_raw(line: bytes) -> bytes:
 
 def encode_event(event: Event) -> bytes:
     """Encode an event as the daemon does."""
-    if isinstance(event.data, Unmodelled):
+    if isinstance(event.data, UnknownData):
         return msgspec.json.encode({**msgspec.structs.asdict(event), "data": event.data.data})
     return encode(event)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from dragoman.client.calls import Answer, Call
+from dragoman.client.calls import Answer, ApiCall
 from dragoman.client.failures import Unreachable, failure
 from dragoman.schema.files import (
     FsDone,
@@ -30,7 +30,7 @@ UPLOAD_S = 600.0
 class Do(Protocol):
     """Carries a call to the daemon, and its answer back."""
 
-    def __call__(self, call: Call[Result]) -> Result:
+    def __call__(self, call: ApiCall[Result]) -> Result:
         """Raise what the answer stands for."""
 
 
@@ -44,11 +44,11 @@ class Files:
     def entries(self, path: str = "", *, session: str | None = None) -> tuple[FsEntry, ...]:
         """List a folder, by name."""
         read = _body(tuple[FsEntry, ...])
-        return self._do(Call("GET", "/v1/fs/entries", read, params=_query(path, session)))
+        return self._do(ApiCall("GET", "/v1/fs/entries", read, params=_query(path, session)))
 
     def stat(self, path: str, *, session: str | None = None) -> FsStat:
         """Look at one entry."""
-        return self._do(Call("GET", "/v1/fs/stat", _body(FsStat), params=_query(path, session)))
+        return self._do(ApiCall("GET", "/v1/fs/stat", _body(FsStat), params=_query(path, session)))
 
     def read(self, path: str, *, session: str | None = None) -> Iterator[bytes]:
         """Fetch a file, piece by piece."""
@@ -63,7 +63,7 @@ class Files:
     ) -> FsWritten:
         """Write a file, and the folders above it."""
         return self._do(
-            Call(
+            ApiCall(
                 "PUT",
                 "/v1/fs/file",
                 _body(FsWritten),
@@ -79,7 +79,7 @@ class Files:
     ) -> FsUnpacked:
         """Unpack a tar archive, which may be gzipped, into a folder."""
         return self._do(
-            Call(
+            ApiCall(
                 "POST",
                 "/v1/fs/upload-batch",
                 _body(FsUnpacked),
@@ -92,13 +92,13 @@ class Files:
 
     def make_folder(self, path: str, *, session: str | None = None) -> str:
         """Make a folder, and those above it; its path."""
-        call = Call("POST", "/v1/fs/mkdir", _body(FsDone), params=_query(path, session))
+        call = ApiCall("POST", "/v1/fs/mkdir", _body(FsDone), params=_query(path, session))
         return self._do(call).path
 
     def remove(self, path: str, *, recursive: bool = False, session: str | None = None) -> None:
         """Remove an entry."""
         params = {**_query(path, session), "recursive": str(recursive).lower()}
-        self._do(Call("DELETE", "/v1/fs/entry", _body(FsDone), params=params))
+        self._do(ApiCall("DELETE", "/v1/fs/entry", _body(FsDone), params=params))
 
     def move(
         self, source: str, target: str, *, overwrite: bool = False, session: str | None = None
@@ -106,7 +106,7 @@ class Files:
         """Move an entry; `overwrite` replaces what is in its new place."""
         body = FsMove(from_=source, to=target, overwrite=overwrite)
         return self._do(
-            Call(
+            ApiCall(
                 "POST",
                 "/v1/fs/move",
                 _body(FsMoved),

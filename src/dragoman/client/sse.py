@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 
-class Block(Struct, frozen=True, kw_only=True):
+class Frame(Struct, frozen=True, kw_only=True):
     """An event, a place in the stream (an id alone), or what a comment tells of the chain."""
 
     id: str | None = None
@@ -23,7 +23,7 @@ class Blocks:
         self._waiting: list[bytes] = []
         """Joined only once it is whole: a block may be very long."""
 
-    def feed(self, chunk: bytes) -> Iterator[Block]:
+    def feed(self, chunk: bytes) -> Iterator[Frame]:
         """Take a chunk, give the blocks that it completes; a comment that tells nothing is none."""
         seam = self._waiting[-1][-1:] if self._waiting else b""
         self._waiting.append(chunk)
@@ -32,11 +32,11 @@ class Blocks:
         *blocks, rest = b"".join(self._waiting).split(b"\n\n")
         self._waiting = [rest] if rest else []
         for block in blocks:
-            if (found := _block(block)) != Block():
+            if (found := _block(block)) != Frame():
                 yield found
 
 
-def _block(text: bytes) -> Block:
+def _block(text: bytes) -> Frame:
     id: str | None = None
     data: list[bytes] = []
     chain: tuple[int, str] | None = None
@@ -49,7 +49,7 @@ def _block(text: bytes) -> Block:
             id = value.decode(errors="replace")
         elif not name:
             chain = _chain(value) or chain
-    return Block(id=id, data=b"\n".join(data) if data else None, chain=chain)
+    return Frame(id=id, data=b"\n".join(data) if data else None, chain=chain)
 
 
 def _chain(comment: bytes) -> tuple[int, str] | None:

@@ -15,13 +15,13 @@ import httpx2
 import msgspec
 
 from dragoman.client import calls
-from dragoman.client.calls import Answer, Call, Page
+from dragoman.client.calls import Answer, ApiCall, EventPage
 from dragoman.client.events import decode_event
 from dragoman.client.failures import BadAnswer, Unreachable, failure
 from dragoman.client.files import Files
 from dragoman.client.locate import is_loopback, locate
 from dragoman.client.resume import ORIGIN, Position, Retry
-from dragoman.client.sse import Block, Blocks
+from dragoman.client.sse import Blocks, Frame
 from dragoman.errors import TooManyRequests, Unavailable
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, Ticket, TokenList
 from dragoman.schema.commands import Attachment, PermissionReply
@@ -275,7 +275,7 @@ class Client:
         include_raw: bool = False,
         compact: bool = False,
         after_chain: str | None = None,
-    ) -> Page:
+    ) -> EventPage:
         """Read the events with `sequence > offset`, at most `limit`.
 
         `compact` leaves out the deltas of items that are completed among them; they still count.
@@ -380,7 +380,7 @@ class Client:
         """Refuse to answer a question."""
         self._do(calls.reject_question(session, question_id))
 
-    def _do(self, call: Call[Result]) -> Result:
+    def _do(self, call: ApiCall[Result]) -> Result:
         try:
             options = {} if call.timeout_s is None else {"timeout": self._patience(call.timeout_s)}
             response = self._http.send(self._request(call, **options))
@@ -391,7 +391,7 @@ class Client:
     def _patience(self, read_s: float) -> httpx2.Timeout:
         return httpx2.Timeout(self._timeout_s, read=max(read_s, self._timeout_s))
 
-    def _request(self, call: Call[Any], **options: Any) -> httpx2.Request:
+    def _request(self, call: ApiCall[Any], **options: Any) -> httpx2.Request:
         return self._http.build_request(
             call.method,
             call.path,
@@ -401,7 +401,9 @@ class Client:
             **options,
         )
 
-    def _read(self, call: Call[None], position: Position, last: frozenset[str]) -> Iterator[Event]:
+    def _read(
+        self, call: ApiCall[None], position: Position, last: frozenset[str]
+    ) -> Iterator[Event]:
         """Read one connection until it is cut, or the reading is finished."""
         cut: Exception | None = None
         try:
@@ -417,7 +419,7 @@ class Client:
         if not position.finished:
             time.sleep(position.cut(cut))
 
-    def _blocks(self, call: Call[None], position: Position) -> Iterator[Block]:
+    def _blocks(self, call: ApiCall[None], position: Position) -> Iterator[Frame]:
         request = self._request(call, timeout=self._stream_timeout)
         request.headers["Accept"] = EVENT_STREAM
         response = self._http.send(request, stream=True)

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from dragoman.facts import Noise
+from dragoman.facts import IgnoredMessage
 from dragoman.wire import decode as wire
 
 _any = msgspec.json.Decoder()
 _ABSENT = object()
 
 
-def is_noise(listed: Iterable[Noise], message: bytes) -> bool:
+def is_noise(listed: Iterable[IgnoredMessage], message: bytes) -> bool:
     """Whether such messages are listed."""
     try:
         value = wire.decode(message, _any)
@@ -23,7 +23,7 @@ def is_noise(listed: Iterable[Noise], message: bytes) -> bool:
     return any(_matches(noise, value) for noise in listed)
 
 
-def _matches(noise: Noise, value: Any) -> bool:
+def _matches(noise: IgnoredMessage, value: Any) -> bool:
     return all(_is(_at(value, path), wanted) for path, wanted in noise.where.items())
 
 

@@ -16,14 +16,14 @@ from dragoman.core.ignored import is_noise
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.permission_diff import ReadFile, read_nothing, with_diff
 from dragoman.core.policy import decide
-from dragoman.facts import Exit, Noise
+from dragoman.facts import Exit, IgnoredMessage
 from dragoman.schema.commands import Command, Interrupt, Prompt
 from dragoman.steps import AskPermission, Bind, Claim, Delta, Respond, Step, Unparsed, Update
-from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Refused, Reply
+from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Reply, RpcError
 
 OnDefect = Callable[[Exception], None]
 """Is told of an exception that no dialect may raise, after what was said was kept."""
-_UNKNOWN = Refused(code=METHOD_NOT_FOUND, message="this client does not know that")
+_UNKNOWN = RpcError(code=METHOD_NOT_FOUND, message="this client does not know that")
 
 
 def raise_defect(error: Exception) -> None:
@@ -63,7 +63,7 @@ class Interpreter:
         state: SessionState,
         is_own: Callable[[Sequence[str]], bool] = lambda files: True,
         on_defect: OnDefect = raise_defect,
-        noise: Sequence[Noise] | None = None,
+        noise: Sequence[IgnoredMessage] | None = None,
         read_file: ReadFile = read_nothing,
     ) -> None:
         self._agent = agent

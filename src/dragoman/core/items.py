@@ -83,7 +83,7 @@ class OpenItem(Struct, kw_only=True):
         )
 
 
-class Call(Struct, kw_only=True):
+class OpenCall(Struct, kw_only=True):
     """A tool call that has no result yet."""
 
     call_id: str
@@ -97,7 +97,7 @@ class Items:
 
     def __init__(self, new_id: NewId, emit: Emit) -> None:
         self.open: dict[str, OpenItem] = {}
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, OpenCall] = {}
         self._new_id = new_id
         self._emit = emit
         self._ids: dict[str, str] = {}
@@ -271,7 +271,7 @@ class Items:
     def _wait_for_result(self, item: OpenItem) -> None:
         call_id = content_shape.call_id_of(item.parts)
         self._call_ids.add(call_id)
-        self.calls[call_id] = Call(
+        self.calls[call_id] = OpenCall(
             call_id=call_id,
             parent_id=item.parent_id,
             fields={k: v for k, v in item.fields.items() if k == "subagent_id"},
@@ -291,7 +291,7 @@ class Items:
             if everything or not item.loose:
                 yield item
 
-    def _fail_call(self, call: Call, reason: str) -> None:
+    def _fail_call(self, call: OpenCall, reason: str) -> None:
         result = OpenItem(
             key=f"result:{call.call_id}", id=self._new_id("itm"), native_id=None,
             parent_id=call.parent_id, kind="tool_result", role="tool",

@@ -20,7 +20,7 @@ from dragoman import steps as step
 from dragoman.core import content_shape, endings
 from dragoman.core.blobs import CopyFile, StoreFile, stored
 from dragoman.core.items import Items, NewId, OpenItem
-from dragoman.core.requests import Request, permission, question, resolution, withdrawal
+from dragoman.core.requests import OpenRequest, permission, question, resolution, withdrawal
 from dragoman.core.sent_messages import Prompts
 from dragoman.facts import Exit
 from dragoman.schema.commands import Prompt
@@ -52,7 +52,7 @@ class Normalizer:
     def __init__(self, new_id: NewId, files_dir: str = "/files") -> None:
         self.out: list[Output] = []
         self.items = Items(new_id, self._emit)
-        self.requests: dict[str, Request] = {}
+        self.requests: dict[str, OpenRequest] = {}
         self.native_session_id: str | None = None
         self.turn_id: str | None = None
         self.turn_metadata: dict[str, Any] = {}
@@ -90,7 +90,7 @@ class Normalizer:
         """A message that was sent to a process that is gone was taken back."""
         self._prompts.forget(message_id)
 
-    def request(self, request_id: str) -> Request | None:
+    def request(self, request_id: str) -> OpenRequest | None:
         """The open request with this id of ours."""
         return next((ask for ask in self.requests.values() if ask.id == request_id), None)
 
@@ -322,7 +322,7 @@ class Normalizer:
         else:
             body = question(given, self._new_id("qst"))
             self._emit(body, given.source)
-        self.requests[given.key] = Request(key=given.key, body=body, loose=loose)
+        self.requests[given.key] = OpenRequest(key=given.key, body=body, loose=loose)
 
     def _resolve(self, given: step.Resolve) -> None:
         request = self.requests.get(given.command.key)

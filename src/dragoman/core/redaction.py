@@ -20,7 +20,7 @@ from msgspec import Struct, UnsetType
 from dragoman.core import content_shape
 from dragoman.schema.events import Body, Draft, ItemCompleted, ItemDelta, SessionUpdated
 from dragoman.schema.items import DeltaType, Item
-from dragoman.wire.redactor import Found, Redactor, edited, stub, with_text
+from dragoman.wire.redactor import Match, Redactor, edited, stub, with_text
 
 MAX_HELD = 1000
 """So many drafts may wait for a decision."""
@@ -46,11 +46,11 @@ class _Stream:
         """How long the agent's own text is."""
         self.shown = ""
         """The end of it, where that was let out although it may begin a value."""
-        self.edits: list[Found] = []
+        self.edits: list[Match] = []
         """What was changed, by where it stands in the agent's own text."""
 
 
-class _Piece:
+class _DeltaPiece:
     """A delta's part of its item's text."""
 
     __slots__ = ("cut", "draft", "edits", "end", "start", "text")
@@ -60,7 +60,7 @@ class _Piece:
         self.text = text
         self.start = start
         self.end = start + len(text)
-        self.edits: list[Found] = []
+        self.edits: list[Match] = []
         """What changes, by where it stands in the piece."""
         self.cut: str | None = None
         """What stands for a value that begins or ends elsewhere."""
@@ -160,9 +160,9 @@ class Redaction:
                 end -= 1
         return end if len(drafts) - end <= MAX_HELD else len(drafts)
 
-    def _open_at(self, text: str) -> tuple[list[Found], int]:
+    def _open_at(self, text: str) -> tuple[list[Match], int]:
         """The values in a text, and where it ends in what may be one; its length: nowhere."""
-        found: list[Found] = []
+        found: list[Match] = []
         since = 0
         while found or self._redactor.may_hold(text):
             first = next(self._redactor.found(text, since), None)
@@ -174,13 +174,13 @@ class Redaction:
 
     # --- Changing ---
 
-    def _pieces(self, drafts: Sequence[Draft], item_id: str) -> list[_Piece]:
-        pieces: list[_Piece] = []
+    def _pieces(self, drafts: Sequence[Draft], item_id: str) -> list[_DeltaPiece]:
+        pieces: list[_DeltaPiece] = []
         start = len(self._streams[item_id].shown)
         for number, draft in enumerate(drafts):
             body = draft.body
             if isinstance(body, ItemDelta) and body.item_id == item_id:
-                pieces.append(_Piece(number, body.delta, start))
+                pieces.append(_DeltaPiece(number, body.delta, start))
                 start = pieces[-1].end
         return pieces
 
@@ -207,21 +207,21 @@ class Redaction:
             for number, draft in enumerate(drafts)
         ]
 
-    def _stream(self, item_id: str, text: str, pieces: Sequence[_Piece]) -> list[str]:
+    def _stream(self, item_id: str, text: str, pieces: Sequence[_DeltaPiece]) -> list[str]:
         """The new texts of the pieces, and what is known of their item from now on."""
         stream = self._streams[item_id]
         before, shown = stream.size - len(stream.shown), len(stream.shown)
         since = 0
         for found in self._redactor.found(text):
             start = max(found.start, shown)
-            stream.edits.append(Found(before + start, before + found.end, found.placeholder))
+            stream.edits.append(Match(before + start, before + found.end, found.placeholder))
             _spread(found, start, pieces)
             since = found.end
         stream.size += len(text) - shown
         stream.shown = text[self._redactor.begins_at(text, since) :]
         return [edited(piece.text, piece.edits) for piece in pieces]
 
-    def _without_piece(self, line: bytes, piece: _Piece, new: str) -> bytes:
+    def _without_piece(self, line: bytes, piece: _DeltaPiece, new: str) -> bytes:
         changed = with_text(line, piece.text, new)
         if changed is not None:
             return changed
@@ -288,20 +288,20 @@ def _first_of_last(size: int, item_id: str, drafts: Sequence[Draft]) -> int:
     return first
 
 
-def _span(start: int, end: int, pieces: Sequence[_Piece]) -> tuple[int, int]:
+def _span(start: int, end: int, pieces: Sequence[_DeltaPiece]) -> tuple[int, int]:
     """The first and the last piece that hold some of a part of the text."""
     first = bisect_right(pieces, start, key=lambda piece: piece.end)
     return first, bisect_left(pieces, end, key=lambda piece: piece.start) - 1
 
 
-def _spread(found: Found, start: int, pieces: Sequence[_Piece]) -> None:
+def _spread(found: Match, start: int, pieces: Sequence[_DeltaPiece]) -> None:
     """Put a placeholder where a value was, a part of it into each piece, so that none is empty."""
     first, last = _span(start, found.end, pieces)
     text, count = found.placeholder, last - first + 1
     for place, piece in enumerate(pieces[first : last + 1]):
         low, high = max(start - piece.start, 0), min(found.end, piece.end) - piece.start
         part = text[len(text) * place // count : len(text) * (place + 1) // count]
-        piece.edits.append(Found(low, high, part))
+        piece.edits.append(Match(low, high, part))
         if high - low < found.end - found.start:
             piece.cut = text
 

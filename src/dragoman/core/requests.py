@@ -27,7 +27,7 @@ STATUS: dict[str, PermissionStatus] = {
 }
 
 
-class Request(Struct, kw_only=True):
+class OpenRequest(Struct, kw_only=True):
     """A request that nobody has answered."""
 
     key: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.core.normalize import Normalizer
-from dragoman.core.requests import Request
+from dragoman.core.requests import OpenRequest
 from dragoman.schema.events import (
     Body,
     ItemCompleted,
@@ -34,7 +34,7 @@ def restore(normalizer: Normalizer, body: Body) -> None:
             normalizer.turn_id = None
         case PermissionRequested(permission_id=key) | QuestionRequested(question_id=key):
             loose = "subagent_id" in (body.metadata or {})
-            normalizer.requests[key] = Request(key=key, body=body, loose=loose)
+            normalizer.requests[key] = OpenRequest(key=key, body=body, loose=loose)
         case PermissionResolved(permission_id=key) | QuestionResolved(question_id=key):
             normalizer.requests.pop(key, None)
         case SessionEnded():

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dragoman.errors import Conflict, InvalidRequest, TooLarge
 from dragoman.files.beneath import Place, destined, folder, names_in, real_path
-from dragoman.files.content import Limit, ground, write_all
+from dragoman.files.content import SizeLimit, ground, write_all
 from dragoman.files.leftovers import hold, sweep, temporary_name
 from dragoman.files.paths import Names, Root, is_within, names_of, split
 from dragoman.files.refusals import told
@@ -105,10 +105,10 @@ class Unpacker:
     def __init__(self, root: Root, names: Names, limits: ArchiveLimits) -> None:
         self._root, self._names = root, names
         self._path = root.tell(names)
-        self._received = Limit(limits.size_bytes, "max_upload_bytes")
-        self._inflated = Limit(limits.size_bytes, "max_upload_bytes")
-        self._promised = Limit(limits.size_bytes, "max_upload_bytes")
-        self._entries = Limit(limits.entries, "max_archive_entries")
+        self._received = SizeLimit(limits.size_bytes, "max_upload_bytes")
+        self._inflated = SizeLimit(limits.size_bytes, "max_upload_bytes")
+        self._promised = SizeLimit(limits.size_bytes, "max_upload_bytes")
+        self._entries = SizeLimit(limits.entries, "max_archive_entries")
         self._inflate, self._tar = Inflate(limits.ratio), Tar()
         self._file: io.FileIO | None = None
         self._paths: dict[str, None] = {}

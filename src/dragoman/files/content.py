@@ -77,7 +77,7 @@ def _ensure_regular(info: os.stat_result, path: str) -> None:
         raise InvalidRequest(f"{path} is no regular file", field="path")
 
 
-class Limit:
+class SizeLimit:
     """Counts up to what a setting allows."""
 
     def __init__(self, most: int, setting: str) -> None:
@@ -128,10 +128,10 @@ class Temporary:
             self._draft = None
 
 
-class Draft:
+class PartialFile:
     """A file that is being received; it is in its place when it is whole, and not before."""
 
-    def __init__(self, root: Root, names: Names, received: Limit) -> None:
+    def __init__(self, root: Root, names: Names, received: SizeLimit) -> None:
         self._root, self._names, self._received = root, names, received
         self._path = root.tell(names)
         self._mode: int | None = None

@@ -15,10 +15,10 @@ from dragoman.errors import NotFound, StartRefused
 from dragoman.files import tree
 from dragoman.files.archive import ArchiveLimits, Unpacker
 from dragoman.files.beneath import has_openat2
-from dragoman.files.content import Draft, Limit, Reading, open_file
+from dragoman.files.content import PartialFile, Reading, SizeLimit, open_file
 from dragoman.files.directories import Directory
 from dragoman.files.paths import Names, Root, find, names_of
-from dragoman.files.uploads import Held, U, Uploads, stopping
+from dragoman.files.uploads import U, Upload, Uploads, stopping
 from dragoman.schema.files import FsEntry, FsStat, FsUnpacked, FsWritten
 from dragoman.settings import Settings, default_config
 
@@ -30,7 +30,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Files:
+class FileService:
     """People's files. `directory` is a session's, and the root; without one, the settings say."""
 
     def __init__(self, settings: Settings) -> None:
@@ -73,11 +73,11 @@ class Files:
     ) -> FsWritten:
         """Put a file in its place when all of it has come."""
         root, names = await self.run(self._find, directory, path)
-        limit = Limit(self._settings.max_upload_bytes, "max_upload_bytes")
-        async with self._receiving(lambda: Draft(root, names, limit)) as draft:
+        limit = SizeLimit(self._settings.max_upload_bytes, "max_upload_bytes")
+        async with self._receiving(lambda: PartialFile(root, names, limit)) as draft:
             async for piece in _pieces(body):
-                await self.run(draft.do, Draft.write, piece)
-            size = await self.run(draft.do, Draft.commit)
+                await self.run(draft.do, PartialFile.write, piece)
+            size = await self.run(draft.do, PartialFile.commit)
         return FsWritten(path=root.tell(names), bytes_written=size)
 
     async def unpack(
@@ -137,7 +137,7 @@ class Files:
         return work()
 
     @contextlib.asynccontextmanager
-    async def _receiving(self, begin: Callable[[], U]) -> AsyncIterator[Held[U]]:
+    async def _receiving(self, begin: Callable[[], U]) -> AsyncIterator[Upload[U]]:
         held = await self.run(self._uploads.begin, begin)
         try:
             yield held

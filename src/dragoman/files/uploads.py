@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from dragoman.errors import Unavailable
 
 
-class Upload(Protocol):
+class Closable(Protocol):
     """Something that is being received."""
 
     def close(self) -> None:
@@ -17,15 +17,15 @@ class Upload(Protocol):
         ...
 
 
-U = TypeVar("U", bound=Upload)
+U = TypeVar("U", bound=Closable)
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Held(Generic[U]):
+class Upload(Generic[U]):
     """An upload, to which threads do one thing at a time, and nothing after its end."""
 
-    def __init__(self, upload: U, ended: Callable[[Held[U]], object]) -> None:
+    def __init__(self, upload: U, ended: Callable[[Upload[U]], object]) -> None:
         self.upload = upload
         self._ended = ended
         self._lock = Lock()
@@ -52,22 +52,22 @@ class Uploads:
 
     def __init__(self) -> None:
         self.is_stopped = False
-        self._held: dict[Held[Any], None] = {}
+        self._open: dict[Upload[Any], None] = {}
 
-    def begin(self, make: Callable[[], U]) -> Held[U]:
+    def begin(self, make: Callable[[], U]) -> Upload[U]:
         """Hold a new upload. Raise Unavailable once there are to be none."""
-        held = Held(make(), self._held.pop)
-        self._held[held] = None
+        upload = Upload(make(), self._open.pop)
+        self._open[upload] = None
         if self.is_stopped:
             # Whoever stopped it may not have seen this one.
-            held.close()
+            upload.close()
             raise stopping()
-        return held
+        return upload
 
     def stop(self) -> tuple[Callable[[], None], ...]:
         """Begin none any more; what is left to be done, which may have to wait for the disk."""
         self.is_stopped = True
-        return tuple(held.close for held in tuple(self._held))
+        return tuple(upload.close for upload in tuple(self._open))
 
 
 def stopping() -> Unavailable:

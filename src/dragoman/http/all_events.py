@@ -20,7 +20,7 @@ MAX_CHOICES = 100
 _LISTS = frozenset({"agent", "sessionId", "type"})
 
 
-class Feed:
+class AllEventsStream:
     """GET the events of all sessions as they come."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -8,18 +8,18 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from dragoman.http import problems
-from dragoman.http.auth.authenticator import Guard
-from dragoman.http.auth.middleware import Door
+from dragoman.http.auth.authenticator import Authenticator
+from dragoman.http.auth.middleware import AuthMiddleware
 from dragoman.http.auth.peers import Peers
 from dragoman.http.compress import Compress
 from dragoman.http.context import Daemon
 from dragoman.http.metrics import get_metrics
-from dragoman.http.request_log import Register
+from dragoman.http.request_log import RequestLog
 from dragoman.http.routes import ROUTES, starlette_routes
 from dragoman.http.ui import built_page, page_routes
 
 
-def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Register:
+def make_app(daemon: Daemon, guard: Authenticator, port_of: Callable[[], int]) -> RequestLog:
     """Everything that answers, with the door in front of it, and a register outside."""
     app = Starlette(routes=[*_open(daemon), *starlette_routes(), *page_routes(built_page())])
     app.router.redirect_slashes = False
@@ -29,7 +29,7 @@ def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Regist
     app.state.port_of = port_of
     problems.install(app)
     settings = daemon.settings
-    door = Door(
+    door = AuthMiddleware(
         Compress(app),
         guard=guard,
         host=settings.host,
@@ -43,7 +43,7 @@ def make_app(daemon: Daemon, guard: Guard, port_of: Callable[[], int]) -> Regist
             *(route.path for route in _open(daemon)),
         ),
     )
-    return Register(door, daemon.traffic, settings.access_log)
+    return RequestLog(door, daemon.traffic, settings.access_log)
 
 
 def _open(daemon: Daemon) -> list[Route]:

@@ -27,7 +27,7 @@ STRANGERS = 64
 """So many who cannot come in are being told so; the first of them goes when another one comes."""
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class ConnectionSettings(Struct, frozen=True, kw_only=True):
     """What one connection, and all of them together, may take."""
 
     header_bytes: int = 32 * 1024
@@ -39,9 +39,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     streams: int = 0
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> ConnectionSettings:
     """The limits as they are set."""
-    return Limits(
+    return ConnectionSettings(
         header_bytes=settings.max_header_bytes,
         header_s=settings.header_timeout_s,
         body_s=settings.body_timeout_s,
@@ -51,7 +51,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-class Member(Protocol):
+class Connection(Protocol):
     """Somebody who is connected."""
 
     def look(self, now: float) -> None:
@@ -61,7 +61,7 @@ class Member(Protocol):
         """Go, since others have something to ask."""
 
 
-class Crowd:
+class ConnectionLimits:
     """Who is connected, and what each is about.
 
     A member is *quiet* until its request is here, and again when it was answered. Where all
@@ -69,15 +69,15 @@ class Crowd:
     or ask it a byte at a time, keep nobody out.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: ConnectionSettings | None = None) -> None:
+        self.limits = limits or ConnectionSettings()
         self.backlog = Backlog()
         self.refused = 0
         """How many connections and streams were turned away."""
-        self._quiet: dict[Member, None] = {}
-        self._busy: set[Member] = set()
-        self._streaming: set[Member] = set()
-        self._strangers: dict[Member, None] = {}
+        self._quiet: dict[Connection, None] = {}
+        self._busy: set[Connection] = set()
+        self._streaming: set[Connection] = set()
+        self._strangers: dict[Connection, None] = {}
         self._clock: asyncio.TimerHandle | None = None
 
     @property
@@ -92,7 +92,7 @@ class Crowd:
 
     # --- Coming and going ---
 
-    def enter(self, member: Member) -> bool:
+    def enter(self, member: Connection) -> bool:
         """Let somebody in. False: all places are taken by others that are at work."""
         places = self.places
         while self.connections >= places and self._quiet:
@@ -108,21 +108,21 @@ class Crowd:
         self._strangers[member] = None
         return False
 
-    def quiet(self, member: Member) -> None:
+    def quiet(self, member: Connection) -> None:
         """Somebody has nothing to be answered."""
         self._busy.discard(member)
         self._quiet.pop(member, None)
         self._quiet[member] = None
         self._wind_up()
 
-    def busy(self, member: Member) -> None:
+    def busy(self, member: Connection) -> None:
         """Somebody's request is here."""
         self._quiet.pop(member, None)
         if member not in self._streaming:
             self._busy.add(member)
             self._wind_up()
 
-    def leave(self, member: Member) -> None:
+    def leave(self, member: Connection) -> None:
         """Somebody has gone."""
         self._quiet.pop(member, None)
         self._busy.discard(member)
@@ -130,7 +130,7 @@ class Crowd:
         self._strangers.pop(member, None)
 
     @contextmanager
-    def streaming(self, member: Member) -> Iterator[None]:
+    def streaming(self, member: Connection) -> Iterator[None]:
         """Somebody follows a stream meanwhile. Raise Unavailable where too many do."""
         if self.streams >= self.stream_places:
             self._turn_away("stream")

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from dragoman.files import Directories, Files
+from dragoman.files import Directories, FileService
 from dragoman.http.request_log import Traffic
 from dragoman.runtime.provision.agents import Agents
-from dragoman.runtime.session.manager import Sessions
+from dragoman.runtime.session.manager import SessionManager
 from dragoman.settings import Settings
 from dragoman.store import Store
 
@@ -21,8 +21,8 @@ class Daemon(Struct, frozen=True):
     settings: Settings
     store: Store
     agents: Agents
-    sessions: Sessions
-    files: Files
+    sessions: SessionManager
+    files: FileService
     directories: Directories
     traffic: Traffic = field(default_factory=Traffic)
 

@@ -32,7 +32,7 @@ _STREAM_HEADERS = [
 ]
 
 
-class Events:
+class PageEndpoint:
     """GET a page of events."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,12 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman import __version__
-from dragoman.http.connections import Crowd
+from dragoman.http.connections import ConnectionLimits
 from dragoman.http.context import Daemon, daemon_of
 from dragoman.http.uvicorn_protocol import CONNECTION
 from dragoman.runtime.processes.process_tree import kin
 from dragoman.schema.http import ProcessList, ServerStatus
-from dragoman.store import Vitals
+from dragoman.store import StoreStats
 from dragoman.store.counters import BOUNDS_S, Histogram
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Values = Mapping[tuple[str, ...], float]
 """The values of a metric, by those of its labels."""
 
 
-class Known(Struct, frozen=True):
+class MetricInfo(Struct, frozen=True):
     """A metric: what it is called, how it is told apart, and what it is."""
 
     kind: Literal["gauge", "counter", "histogram"]
@@ -46,46 +46,47 @@ class Known(Struct, frozen=True):
         return f"dragoman_{self.name}" + ("_total" if self.kind == "counter" else "")
 
 
-METRICS: tuple[Known, ...] = (
-    Known("gauge", "info", "always 1", ("version",)),
-    Known("gauge", "start_time_seconds", "when the daemon started"),
-    Known("gauge", "sessions", "sessions that are `idle`, `starting`, `running`, `waiting` for a "
+_M = MetricInfo
+METRICS: tuple[MetricInfo, ...] = (
+    _M("gauge", "info", "always 1", ("version",)),
+    _M("gauge", "start_time_seconds", "when the daemon started"),
+    _M("gauge", "sessions", "sessions that are `idle`, `starting`, `running`, `waiting` for a "
           "person, `ended`", ("status",)),
-    Known("counter", "turns_started", "turns begun"),
-    Known("counter", "turns_ended", "turns `completed`, `interrupted`, `failed`", ("outcome",)),
-    Known("counter", "events", "events committed"),
-    Known("gauge", "stored_events", "events in the store"),
-    Known("counter", "unparsed", "messages of agents that were not understood; each is an "
+    _M("counter", "turns_started", "turns begun"),
+    _M("counter", "turns_ended", "turns `completed`, `interrupted`, `failed`", ("outcome",)),
+    _M("counter", "events", "events committed"),
+    _M("gauge", "stored_events", "events in the store"),
+    _M("counter", "unparsed", "messages of agents that were not understood; each is an "
           "`agent.unparsed` event"),
-    Known("gauge", "queued_messages", "messages that wait for a turn"),
-    Known("histogram", "commit_seconds", "from a write's request to its commit"),
-    Known("histogram", "fanout_seconds", "from a commit until it was handed to all readers that "
+    _M("gauge", "queued_messages", "messages that wait for a turn"),
+    _M("histogram", "commit_seconds", "from a write's request to its commit"),
+    _M("histogram", "fanout_seconds", "from a commit until it was handed to all readers that "
           "keep up"),
-    Known("gauge", "waiting_writes", "writes that wait for the disk"),
-    Known("gauge", "readers", "who follows a stream, of one `session` or of `all`", ("of",)),
-    Known("gauge", "store_bytes", "the `database` on disk, and the `log` written ahead of it",
+    _M("gauge", "waiting_writes", "writes that wait for the disk"),
+    _M("gauge", "readers", "who follows a stream, of one `session` or of `all`", ("of",)),
+    _M("gauge", "store_bytes", "the `database` on disk, and the `log` written ahead of it",
           ("part",)),
-    Known("gauge", "store_free_bytes", "room inside the database"),
-    Known("gauge", "store_degraded", "1 where nothing can be written"),
-    Known("gauge", "processes", "processes of agents with all that they started: for one "
+    _M("gauge", "store_free_bytes", "room inside the database"),
+    _M("gauge", "store_degraded", "1 where nothing can be written"),
+    _M("gauge", "processes", "processes of agents with all that they started: for one "
           "`session`, `shared`, `other`", ("purpose",)),
-    Known("gauge", "processes_memory_bytes", "the memory of these processes", ("purpose",)),
-    Known("counter", "process_starts", "processes that were started for sessions, their own and "
+    _M("gauge", "processes_memory_bytes", "the memory of these processes", ("purpose",)),
+    _M("counter", "process_starts", "processes that were started for sessions, their own and "
           "shared ones", ("agent",)),
-    Known("counter", "process_exits", "processes of sessions that have ended, in whatever "
+    _M("counter", "process_exits", "processes of sessions that have ended, in whatever "
           "way", ("agent",)),
-    Known("counter", "process_looks", "looks at every process of the machine, to find what belongs "
+    _M("counter", "process_looks", "looks at every process of the machine, to find what belongs "
           "to agents"),
-    Known("gauge", "servers_up", "1 where an agent's shared process runs", ("agent",)),
-    Known("counter", "server_restarts", "restarts of shared processes after a failure",
+    _M("gauge", "servers_up", "1 where an agent's shared process runs", ("agent",)),
+    _M("counter", "server_restarts", "restarts of shared processes after a failure",
           ("agent",)),
-    Known("counter", "unrouted", "messages of shared processes for no session", ("agent",)),
-    Known("counter", "http_requests", "requests answered; a stream counts when it ends",
+    _M("counter", "unrouted", "messages of shared processes for no session", ("agent",)),
+    _M("counter", "http_requests", "requests answered; a stream counts when it ends",
           ("method", "route", "status")),
-    Known("gauge", "http_connections", "open connections"),
-    Known("gauge", "http_streams", "open streams"),
-    Known("counter", "refused", "requests refused for a limit, by its setting", ("limit",)),
-    Known("counter", "turned_away", "connections and streams that there was no room for"),
+    _M("gauge", "http_connections", "open connections"),
+    _M("gauge", "http_streams", "open streams"),
+    _M("counter", "refused", "requests refused for a limit, by its setting", ("limit",)),
+    _M("counter", "turned_away", "connections and streams that there was no room for"),
 )  # fmt: skip
 """Every metric of ours. What is told and what is documented are both made from it."""
 
@@ -94,10 +95,10 @@ class _Look(Struct, frozen=True):
     """What is to be told, all of one moment."""
 
     daemon: Daemon
-    vitals: Vitals
+    vitals: StoreStats
     processes: ProcessList
     servers: dict[str, ServerStatus]
-    crowd: Crowd
+    crowd: ConnectionLimits
 
 
 async def get_metrics(request: Request) -> Response:
@@ -204,7 +205,7 @@ def _by(values: Mapping[str, float]) -> Values:
     return {(label,): value for label, value in values.items()}
 
 
-def _family(known: Known, found: Values | Histogram) -> Metric:
+def _family(known: MetricInfo, found: Values | Histogram) -> Metric:
     from prometheus_client import core
 
     name = f"dragoman_{known.name}"

@@ -44,7 +44,7 @@ class Traffic:
         return time.monotonic() - self._started
 
 
-class Register:
+class RequestLog:
     """Stands before the door: nobody comes in or is turned away without leaving a line."""
 
     def __init__(

@@ -27,7 +27,7 @@ from dragoman.errors import (
     NotFound,
     PermissionDenied,
     RangeNotSatisfiable,
-    SessionEnded,
+    SessionEndedError,
     SessionExists,
     SessionNotFound,
     StorageFull,
@@ -39,9 +39,9 @@ from dragoman.errors import (
     UnsupportedMediaType,
 )
 from dragoman.http import agents, files, sessions
-from dragoman.http.all_events import Feed
+from dragoman.http.all_events import AllEventsStream
 from dragoman.http.auth import handlers
-from dragoman.http.events import Events, EventStream, TurnStream
+from dragoman.http.events import EventStream, PageEndpoint, TurnStream
 from dragoman.http.metrics import get_metrics
 from dragoman.http.openapi import get_openapi, get_schema
 from dragoman.http.request_log import ROUTE
@@ -62,7 +62,7 @@ ANY: tuple[type[DragomanError], ...] = (TokenInvalid, PermissionDenied, Internal
 _FIND = (InvalidRequest, SessionNotFound)
 _BODY = (InvalidRequest, TooLarge, UnsupportedMediaType)
 _CHANGE = (*_FIND, StorageFull, Unavailable)
-_WRITE = (*_CHANGE, SessionEnded)
+_WRITE = (*_CHANGE, SessionEndedError)
 _SMALL = 64 * 1024
 """The largest body where only a few words are expected."""
 _KEY = Header(name="Idempotency-Key", description="The same key never sends twice.")
@@ -118,7 +118,8 @@ ROUTES: tuple[Route, ...] = (
            response=Media.EVENT_STREAM,
            other_responses={204: "The session has ended and everything was seen."},
            problems=(*_FIND, HistoryDiverged)),
-    _route("get", f"{_S}/events", Events(), "get_events", "Read a page of a session's events.",
+    _route("get", f"{_S}/events", PageEndpoint(), "get_events",
+           "Read a page of a session's events.",
            description="Events with `sequence > offset`. Large events make a page shorter.",
            query=schema.EventQuery, request_headers=(_AFTER_CHAIN,), response=schema.EventPage,
            problems=(*_FIND, HistoryDiverged)),
@@ -136,7 +137,7 @@ ROUTES: tuple[Route, ...] = (
            request_headers=(_KEY,), query=schema.TurnStreamQuery, body=schema.Message,
            response=Media.EVENT_STREAM, response_headers=(_MESSAGE_ID,),
            problems=(*_BODY, *_WRITE, UnsupportedAgent, Conflict, KeyReused, TooManyRequests)),
-    _route("get", "/v1/events/sse", Feed(), "stream_all_events",
+    _route("get", "/v1/events/sse", AllEventsStream(), "stream_all_events",
            "Follow the events of all sessions, in the order in which they were committed.",
            description="Each frame is `id: CURSOR` and `data: EVENT`; a frame of an `id` alone "
            "says how far the stream is. Begins now, unless a cursor is given; 0 begins with the "

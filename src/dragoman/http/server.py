@@ -24,12 +24,12 @@ from starlette.types import ASGIApp
 from dragoman import logs
 from dragoman.agents import adapters
 from dragoman.errors import StartRefused
-from dragoman.files import Directories, Files
+from dragoman.files import Directories, FileService
 from dragoman.http.app import make_app
-from dragoman.http.auth.authenticator import Guard
+from dragoman.http.auth.authenticator import Authenticator
 from dragoman.http.auth.tickets import TICKET_S, Logins
 from dragoman.http.auth.tokens import Keyring, is_exposed, load_token, token_path
-from dragoman.http.connections import Crowd, limits_of
+from dragoman.http.connections import ConnectionLimits, limits_of
 from dragoman.http.context import Daemon
 from dragoman.http.sockets import holder_of
 from dragoman.http.uvicorn_protocol import Protocol
@@ -37,7 +37,7 @@ from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.process_tree import kin
 from dragoman.runtime.processes.stale import end_all, watch
 from dragoman.runtime.provision.agents import Agents
-from dragoman.runtime.session.manager import Sessions
+from dragoman.runtime.session.manager import SessionManager
 from dragoman.runtime.session.retention import Upkeep
 from dragoman.settings import Settings
 from dragoman.store import open_store
@@ -82,7 +82,7 @@ def run(settings: Settings) -> int:
     linux.free_large_blocks()
     _tune_collector()
     data_dir = Path(settings.data_dir)
-    guard = Guard(
+    guard = Authenticator(
         token,
         Keyring(data_dir / "tokens.json"),
         Logins(data_dir / "logins.json"),
@@ -98,13 +98,13 @@ def _tune_collector() -> None:
     gc.set_threshold(100_000, 20, 50)
 
 
-async def _serve(settings: Settings, guard: Guard, token: str | None) -> None:
+async def _serve(settings: Settings, guard: Authenticator, token: str | None) -> None:
     listener = _listen(settings)
     port = listener.getsockname()[1]
     stop = _stop_signal()  # agents may run before the daemon serves: what waits is delivered
     async with _daemon(settings, token) as daemon:
         app = make_app(daemon, guard, lambda: port)
-        server = _Server(_config(app, Crowd(limits_of(settings)), settings))
+        server = _Server(_config(app, ConnectionLimits(limits_of(settings)), settings))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         heart = asyncio.create_task(_beat(daemon, guard, settings.heartbeat_s))
         with _announced(settings, port, guard.ticket()):
@@ -119,7 +119,7 @@ async def _serve(settings: Settings, guard: Guard, token: str | None) -> None:
         await serving
 
 
-def _config(app: ASGIApp, crowd: Crowd, settings: Settings) -> uvicorn.Config:
+def _config(app: ASGIApp, crowd: ConnectionLimits, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         # A cast, because uvicorn asks for a class and only ever calls it.
@@ -150,11 +150,11 @@ class _Server(uvicorn.Server):
 async def _daemon(settings: Settings, token: str | None) -> AsyncIterator[Daemon]:
     store = open_store(Path(settings.data_dir), synchronous=settings.synchronous)
     try:
-        files = Files(settings)
+        files = FileService(settings)
         agents = Agents(adapters(), settings, token)
         for name, value in agents.secrets.known():
             logs.redact(value, name)
-        sessions = Sessions(store, agents, settings)
+        sessions = SessionManager(store, agents, settings)
         await sessions.recover()
         watching = asyncio.create_task(watch(store))
         upkeep = asyncio.create_task(Upkeep(sessions, store, settings).run())
@@ -189,7 +189,7 @@ def _ignore_signal(number: int) -> None:
     log.warning("signal %d (%s) is ignored; SIGTERM stops the daemon", number, name)
 
 
-async def _beat(daemon: Daemon, guard: Guard, seconds: float) -> None:
+async def _beat(daemon: Daemon, guard: Authenticator, seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds)
         guard.turn_out()

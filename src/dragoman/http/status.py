@@ -11,11 +11,11 @@ from starlette.responses import Response
 from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.http.auth.middleware import CALLER
-from dragoman.http.connections import Crowd
+from dragoman.http.connections import ConnectionLimits
 from dragoman.http.context import Daemon, daemon_of
 from dragoman.http.responses import answer
 from dragoman.http.uvicorn_protocol import CONNECTION
-from dragoman.runtime.provision.agents import Agents, Found
+from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.schema.http import ProcessList
 from dragoman.schema.status import (
     AgentStatus,
@@ -25,7 +25,7 @@ from dragoman.schema.status import (
     Limits,
     StoreStatus,
 )
-from dragoman.store import Vitals
+from dragoman.store import StoreStats
 
 
 async def get_status(request: Request) -> Response:
@@ -53,7 +53,7 @@ async def get_status(request: Request) -> Response:
     )
 
 
-def _store(vitals: Vitals, path: str) -> StoreStatus:
+def _store(vitals: StoreStats, path: str) -> StoreStatus:
     return StoreStatus(
         path=path,
         events=vitals.events,
@@ -65,12 +65,12 @@ def _store(vitals: Vitals, path: str) -> StoreStatus:
     )
 
 
-def _places(agents: Agents) -> list[tuple[Adapter, Found | None]]:
+def _places(agents: Agents) -> list[tuple[Adapter, InstalledAgent | None]]:
     """Look for each agent on the disk; none is started to be asked."""
     return [(adapter, agents.find(adapter)) for adapter in agents.all()]
 
 
-def _agent(agents: Agents, adapter: Adapter, found: Found | None) -> AgentStatus:
+def _agent(agents: Agents, adapter: Adapter, found: InstalledAgent | None) -> AgentStatus:
     """What is known of an agent. On the loop: servers and their clock are the loop's."""
     return AgentStatus(
         id=adapter.id,
@@ -80,7 +80,9 @@ def _agent(agents: Agents, adapter: Adapter, found: Found | None) -> AgentStatus
     )
 
 
-def _limits(daemon: Daemon, vitals: Vitals, processes: ProcessList, crowd: Crowd) -> Limits:
+def _limits(
+    daemon: Daemon, vitals: StoreStats, processes: ProcessList, crowd: ConnectionLimits
+) -> Limits:
     settings, sessions = daemon.settings, vitals.sessions
     running = sum(each.purpose == "session" for each in processes.processes)
     used_bytes = vitals.database_bytes - vitals.free_bytes

@@ -15,7 +15,7 @@ from dragoman.schema.events import (
     TurnEnded,
     TurnStarted,
 )
-from dragoman.store import Batch, Held
+from dragoman.store import Batch, LogEnd
 
 _HELD = 64
 """So many events of a turn may come before its person's message."""
@@ -40,7 +40,7 @@ _queue = msgspec.json.Decoder(QueueUpdated)
 
 
 async def turn_of(
-    message_id: str, batches: AsyncGenerator[Batch], held: Held
+    message_id: str, batches: AsyncGenerator[Batch], held: LogEnd
 ) -> AsyncGenerator[Batch]:
     """The frames of one message's turn, and links among them; empty batches while it waits."""
     turn = _Turn(message_id)

@@ -26,7 +26,7 @@ from dragoman.errors import (
     RequestTimeout,
     Unavailable,
 )
-from dragoman.http.connections import Crowd
+from dragoman.http.connections import ConnectionLimits
 from dragoman.http.problems import MEDIA_TYPE, headers_of, problem
 from dragoman.http.send_buffer import Outgoing
 from dragoman.schema.http import to_json
@@ -51,7 +51,7 @@ class Protocol(HttpToolsProtocol):
     on_lost: Callable[[], object] | None = None
     """Called when the other side has gone; cheaper than a task that waits for it."""
 
-    def __init__(self, *args: Any, crowd: Crowd, **more: Any) -> None:
+    def __init__(self, *args: Any, crowd: ConnectionLimits, **more: Any) -> None:
         super().__init__(*args, **more)
         self.crowd = crowd
         self._limits = crowd.limits
@@ -77,7 +77,7 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody is there, and may come in where there is room."""
         super().connection_made(transport)
-        self._parted = _Parted(self)
+        self._parted = _CycleTransport(self)
         self._deadline = self.loop.time() + self._limits.header_s
         if not self.crowd.enter(self):
             self.refuse(Unavailable("there are too many connections; try again later"))
@@ -371,7 +371,7 @@ class Protocol(HttpToolsProtocol):
         return cycle.response_started or not cycle.more_body
 
 
-class _Parted:
+class _CycleTransport:
     """A cycle's transport, whose close is ours."""
 
     def __init__(self, connection: Protocol) -> None:

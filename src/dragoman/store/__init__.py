@@ -6,7 +6,7 @@ Nothing outside this room knows that it is SQLite. `open_store` gives a `Store`.
 from dragoman.store.protocol import (
     Batch,
     EventFilter,
-    Held,
+    LogEnd,
     MessageRow,
     Page,
     ProcessRow,
@@ -15,7 +15,7 @@ from dragoman.store.protocol import (
     SessionFilter,
     SessionRow,
     Store,
-    Vitals,
+    StoreStats,
 )
 from dragoman.store.repair.check import check, is_waiting, kept_aside
 from dragoman.store.sqlite import open_store
@@ -23,7 +23,7 @@ from dragoman.store.sqlite import open_store
 __all__ = [
     "Batch",
     "EventFilter",
-    "Held",
+    "LogEnd",
     "MessageRow",
     "Page",
     "ProcessRow",
@@ -32,7 +32,7 @@ __all__ = [
     "SessionFilter",
     "SessionRow",
     "Store",
-    "Vitals",
+    "StoreStats",
     "check",
     "is_waiting",
     "kept_aside",

@@ -46,7 +46,7 @@ class Backup(Struct, frozen=True, kw_only=True):
     files: int
 
 
-class Restored(Struct, frozen=True, kw_only=True):
+class RestoreResult(Struct, frozen=True, kw_only=True):
     """A backup that was put back, or will be."""
 
     backup: Backup
@@ -147,7 +147,9 @@ def _about(database: Path, files: int) -> Backup:
 # --- The way back ---
 
 
-def restore(archive: Path, data_dir: Path, report: Report, *, replace: bool = False) -> Restored:
+def restore(
+    archive: Path, data_dir: Path, report: Report, *, replace: bool = False
+) -> RestoreResult:
     """Put a backup into a folder; what was there is kept beside it.
 
     Where a daemon runs, `replace` leaves it to the next start. Raise BackupFailed, and StartRefused
@@ -179,7 +181,7 @@ def restore(archive: Path, data_dir: Path, report: Report, *, replace: bool = Fa
     finally:
         if lock is not None:
             lock.release()
-    return Restored(backup=about, aside=aside, waits=lock is None)
+    return RestoreResult(backup=about, aside=aside, waits=lock is None)
 
 
 def _lock(data_dir: Path, replace: bool) -> FolderLock | None:

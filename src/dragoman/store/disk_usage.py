@@ -7,7 +7,7 @@ import sqlite3
 from msgspec import Struct
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class VacuumStep(Struct, frozen=True, kw_only=True):
     """How much is given back at a time; others write in between."""
 
     events: int
@@ -18,8 +18,8 @@ class Step(Struct, frozen=True, kw_only=True):
     """Whether what is removed is written over: SQLite's own word."""
 
 
-STEP = Step(events=5000, pages=500, spare_pages=256, secure_delete="ON")
-SMALL_STEP = Step(events=50, pages=25, spare_pages=0, secure_delete="FAST")
+STEP = VacuumStep(events=5000, pages=500, spare_pages=256, secure_delete="ON")
+SMALL_STEP = VacuumStep(events=50, pages=25, spare_pages=0, secure_delete="FAST")
 """To remove something is to write, first, and this fits into what is kept back for it. Pages are
 not written over, but leave the file at once."""
 
@@ -41,7 +41,7 @@ def mark_deleted(db: sqlite3.Connection, session: int) -> None:
     )
 
 
-def purge(db: sqlite3.Connection, step: Step = STEP) -> bool:
+def purge(db: sqlite3.Connection, step: VacuumStep = STEP) -> bool:
     """Remove some of what deleted sessions left; whether there may be more."""
     found = db.execute("SELECT n FROM sessions WHERE deleted = 1 ORDER BY n LIMIT 1").fetchone()
     if found is None:
@@ -73,7 +73,7 @@ def space(db: sqlite3.Connection) -> Space:
     return Space(used_bytes=(pages - free) * page, free_bytes=free * page)
 
 
-def shrink(db: sqlite3.Connection, step: Step = STEP) -> bool:
+def shrink(db: sqlite3.Connection, step: VacuumStep = STEP) -> bool:
     """Give some of the free room back to the disk; whether there is more."""
     (free,) = db.execute("PRAGMA freelist_count").fetchone()
     (mode,) = db.execute("PRAGMA auto_vacuum").fetchone()

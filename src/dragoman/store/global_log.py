@@ -34,7 +34,7 @@ def next_position(db: sqlite3.Connection) -> int:
     return int(max(newest, now_ms() * POSITIONS_A_MS)) + 1
 
 
-class Entry:
+class LogEntry:
     """Events of one session that are written together."""
 
     __slots__ = ("agent", "first", "link", "rows", "session_id")
@@ -49,15 +49,15 @@ class Entry:
         """The last one's, once they are written."""
 
 
-class _Piece(Batch, frozen=True):
+class _EntryFrames(Batch, frozen=True):
     """An entry as frames."""
 
     session_id: str
     agent: str
 
 
-class Chronicle:
-    """Gives events their place among all, and lets readers follow. See `base.Chronicle`."""
+class SqliteGlobalLog:
+    """Gives events their place among all, and lets readers follow. See `base.SqliteGlobalLog`."""
 
     def __init__(self, db: sqlite3.Connection, readers: Readers) -> None:
         self._given = next_position(db) - 1
@@ -76,7 +76,7 @@ class Chronicle:
         """How many follow."""
         return self._tail.readers
 
-    def write(self, db: sqlite3.Connection, entry: Entry) -> None:
+    def write(self, db: sqlite3.Connection, entry: LogEntry) -> None:
         """Insert events behind all others. What is not committed leaves a gap, which is fine."""
         if not entry.rows:
             return
@@ -86,7 +86,7 @@ class Chronicle:
         previous = link_at(db, session, sequence - 1) or ORIGIN
         entry.link = insert_events(db, entry.rows, entry.first, previous)
 
-    def publish(self, entry: Entry) -> None:
+    def publish(self, entry: LogEntry) -> None:
         """These events are committed."""
         if not entry.rows:
             return
@@ -96,7 +96,7 @@ class Chronicle:
                 frame(position, row[4]) for position, row in enumerate(entry.rows, entry.first)
             )
         last = entry.first + len(entry.rows) - 1
-        self._tail.add(_Piece(frames, last, entry.session_id, entry.agent))
+        self._tail.add(_EntryFrames(frames, last, entry.session_id, entry.agent))
 
     def forget(self) -> None:
         """A session was deleted: nobody shall find it in memory."""
@@ -156,7 +156,7 @@ class Chronicle:
         parts: list[bytes] = []
         size, last = 0, after
         for piece in self._tail.each_after(after):
-            assert isinstance(piece, _Piece)
+            assert isinstance(piece, _EntryFrames)
             frames = _chosen_of(piece, which)
             size += len(frames)
             if parts and size > MAX_BATCH_BYTES:
@@ -166,7 +166,7 @@ class Chronicle:
         return Batch(b"".join(parts), last) if parts else None
 
 
-def _chosen_of(piece: _Piece, which: EventFilter) -> bytes:
+def _chosen_of(piece: _EntryFrames, which: EventFilter) -> bytes:
     if which.agents and piece.agent not in which.agents:
         return b""
     if which.session_ids and piece.session_id not in which.session_ids:

@@ -121,7 +121,7 @@ class Tail:
         return joined
 
 
-class Feed(Tail):
+class LiveTail(Tail):
     """A session's end of the log, and where its next event goes."""
 
     def __init__(

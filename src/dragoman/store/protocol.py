@@ -117,7 +117,7 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     types: frozenset[str] = frozenset()
 
 
-class Vitals(Struct, frozen=True, kw_only=True):
+class StoreStats(Struct, frozen=True, kw_only=True):
     """How the store does."""
 
     sessions: dict[SessionStatus, int]
@@ -141,7 +141,7 @@ class Vitals(Struct, frozen=True, kw_only=True):
     """Who follows all sessions."""
 
 
-class Chronicle(Protocol):
+class GlobalLog(Protocol):
     """The events of all sessions, in the order in which they were committed."""
 
     @property
@@ -162,7 +162,7 @@ class Chronicle(Protocol):
         """
 
 
-class Held(Protocol):
+class LogEnd(Protocol):
     """A session's end of the log."""
 
     end: bytes
@@ -177,14 +177,14 @@ class Store(Protocol):
     """
 
     @property
-    def chronicle(self) -> Chronicle:
+    def chronicle(self) -> GlobalLog:
         """All sessions' events as one log."""
 
     @property
     def tally(self) -> Tally:
         """What was counted since the start."""
 
-    async def vitals(self) -> Vitals:
+    async def vitals(self) -> StoreStats:
         """How it does."""
 
     def lost(self) -> str | None:
@@ -278,12 +278,12 @@ class Store(Protocol):
     def ring_all(self) -> None:
         """Wake every reader, so that silent streams can show that they live."""
 
-    async def hold(self, session_id: str) -> Held:
+    async def hold(self, session_id: str) -> LogEnd:
         """A session to follow, also if it is deleted before that begins."""
 
     def follow(
         self,
-        session: str | Held,
+        session: str | LogEnd,
         after: int,
         *,
         raw: bool = False,

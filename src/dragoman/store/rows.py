@@ -17,7 +17,7 @@ from dragoman.errors import (
     KeyReused,
     NotFound,
     RequestError,
-    SessionEnded,
+    SessionEndedError,
     SessionExists,
     StorageFull,
     TooManyRequests,
@@ -320,7 +320,7 @@ def accept(
         "SELECT status, session_id FROM sessions WHERE n = ?", (session,)
     ).fetchone()
     if status == "ended":
-        raise SessionEnded(session_id)
+        raise SessionEndedError(session_id)
     if refuse is not None:
         raise refuse
     body = StoredMessage(

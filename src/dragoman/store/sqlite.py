@@ -19,15 +19,15 @@ from dragoman.store import disk_usage, rows
 from dragoman.store.checkpoint import Checkpointer
 from dragoman.store.counters import Tally
 from dragoman.store.disk_reserve import Room
-from dragoman.store.global_log import Chronicle, Entry
+from dragoman.store.global_log import LogEntry, SqliteGlobalLog
 from dragoman.store.ids import now_ms
-from dragoman.store.live_tail import Feed, Sink
+from dragoman.store.live_tail import LiveTail, Sink
 from dragoman.store.lock import FolderLock
 from dragoman.store.open import open_database
 from dragoman.store.page_cache import Recent
 from dragoman.store.protocol import (
     Batch,
-    Held,
+    LogEnd,
     MessageRow,
     Page,
     ProcessRow,
@@ -35,7 +35,7 @@ from dragoman.store.protocol import (
     RequestRow,
     SessionFilter,
     SessionRow,
-    Vitals,
+    StoreStats,
 )
 from dragoman.store.reader import (
     MAX_BATCH_BYTES,
@@ -78,15 +78,15 @@ class SqliteStore:
         self.tally = Tally()
         self._room = Room(path)
         self._readers = Readers(path, loop)
-        self.chronicle = Chronicle(db, self._readers)
+        self.chronicle = SqliteGlobalLog(db, self._readers)
         lock.watch(path)
         lock.watch(path.with_name(f"{path.name}-wal"))
         self._checkpointer = Checkpointer(path)
         written = self._checkpointer.written
         self._writer = Writer(db, loop, lock, self._room, written, self.tally.commit)
         self._urgent: set[str] = set()
-        self._feeds: WeakValueDictionary[str, Feed] = WeakValueDictionary()
-        self._watched: dict[str, Feed] = {}
+        self._feeds: WeakValueDictionary[str, LiveTail] = WeakValueDictionary()
+        self._watched: dict[str, LiveTail] = {}
         self._pages: Recent[Page] = Recent(MAX_RECENT_BYTES)
         self._batches: Recent[asyncio.Future[Batch]] = Recent(MAX_RECENT_BYTES)
         self._closing = False
@@ -103,10 +103,10 @@ class SqliteStore:
             self.chronicle.write(db, entry)
             return number
 
-        entry = Entry(row.session_id, row.create.agent, [])
+        entry = LogEntry(row.session_id, row.create.agent, [])
         await self._writer.submit(work, partial(self._created, entry))
 
-    def _created(self, entry: Entry, committed: bool) -> None:
+    def _created(self, entry: LogEntry, committed: bool) -> None:
         if committed:
             self.tally.count(len(entry.rows), ())
             self.chronicle.publish(entry)
@@ -147,7 +147,7 @@ class SqliteStore:
             while await self._writer.submit(partial(work, step=self._step()), urgent=True):
                 pass
 
-    def _step(self) -> disk_usage.Step:
+    def _step(self) -> disk_usage.VacuumStep:
         return disk_usage.SMALL_STEP if self._room.is_tight else disk_usage.STEP
 
     @contextlib.contextmanager
@@ -167,7 +167,7 @@ class SqliteStore:
         """How large the database is."""
         return await self._readers.run(disk_usage.space)
 
-    async def vitals(self) -> Vitals:
+    async def vitals(self) -> StoreStats:
         """How the store does."""
         readers = sum(feed.readers for feed in self._feeds.values())
         look = partial(vitals, path=self._path, writer=self._writer, readers=readers)
@@ -227,7 +227,7 @@ class SqliteStore:
                 rows.mark(db, "cancelled", (cancelled,))
             return last
 
-        entry = Entry(session_id, feed.agent, stamped)
+        entry = LogEntry(session_id, feed.agent, stamped)
         feed.assigned = last
         feed.assigned_total = stamped[-1][2] if stamped else feed.assigned_total
         feed.outstanding += 1
@@ -235,7 +235,7 @@ class SqliteStore:
         return self._writer.submit(work, published, urgent=session_id in self._urgent)
 
     def _published(
-        self, feed: Feed, entry: Entry, notable: Sequence[Body], committed: bool
+        self, feed: LiveTail, entry: LogEntry, notable: Sequence[Body], committed: bool
     ) -> None:
         feed.outstanding -= 1
         stamped = entry.rows
@@ -296,15 +296,15 @@ class SqliteStore:
         look = partial(rows.link_at, session=feed.session, sequence=sequence)
         return await self._readers.run(look)
 
-    async def hold(self, session_id: str) -> Feed:
+    async def hold(self, session_id: str) -> LiveTail:
         """A session to follow, also if it is deleted before that begins."""
         return await self._feed(session_id)
 
     async def follow(
-        self, session: str | Held, after: int, *, raw: bool = False, sink: Sink | None = None
+        self, session: str | LogEnd, after: int, *, raw: bool = False, sink: Sink | None = None
     ) -> AsyncGenerator[Batch]:
         """Everything after a sequence, then whatever comes, until the session has ended."""
-        feed = await self._feed(session) if isinstance(session, str) else cast(Feed, session)
+        feed = await self._feed(session) if isinstance(session, str) else cast(LiveTail, session)
         feed.readers += 1
         try:
             while True:
@@ -326,7 +326,7 @@ class SqliteStore:
         finally:
             feed.readers -= 1
 
-    async def _batch(self, feed: Feed, after: int, *, raw: bool) -> Batch:
+    async def _batch(self, feed: LiveTail, after: int, *, raw: bool) -> Batch:
         """Read on from the store; readers at one position share one read, and what it gave."""
         key = (feed.session, after, raw)
         reading = self._batches.get(key)
@@ -361,7 +361,7 @@ class SqliteStore:
         feed = await self._feed(session_id)
         return await self._readers.run(partial(bodies, session=feed.session, after=after))
 
-    async def _feed(self, session_id: str) -> Feed:
+    async def _feed(self, session_id: str) -> LiveTail:
         feed = self._feeds.get(session_id)
         if feed is not None:
             return feed
@@ -371,7 +371,7 @@ class SqliteStore:
         # Somebody may have been faster; there is one feed for one session.
         feed = self._feeds.get(session_id)
         if feed is None:
-            feed = self._feeds[session_id] = Feed(session_id, *found)
+            feed = self._feeds[session_id] = LiveTail(session_id, *found)
         return feed
 
     # --- Messages and requests ---

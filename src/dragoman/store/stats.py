@@ -9,14 +9,14 @@ from typing import get_args
 
 from dragoman.schema.http import SessionStatus
 from dragoman.store.disk_usage import space
-from dragoman.store.global_log import Chronicle
-from dragoman.store.protocol import Vitals
+from dragoman.store.global_log import SqliteGlobalLog
+from dragoman.store.protocol import StoreStats
 from dragoman.store.writer import Writer
 
 
 def vitals(
-    db: sqlite3.Connection, path: Path, writer: Writer, chronicle: Chronicle, readers: int
-) -> Vitals:
+    db: sqlite3.Connection, path: Path, writer: Writer, chronicle: SqliteGlobalLog, readers: int
+) -> StoreStats:
     """Look at the database and at those who work with it."""
     found = db.execute(
         "SELECT status, count(*), sum(event_count) FROM sessions WHERE NOT deleted GROUP BY status"
@@ -27,7 +27,7 @@ def vitals(
     with contextlib.suppress(OSError):  # it comes and goes
         log_bytes = path.with_name(f"{path.name}-wal").stat().st_size
     counts = {status: count for status, count, _ in found}
-    return Vitals(
+    return StoreStats(
         sessions={status: counts.get(status, 0) for status in get_args(SessionStatus)},
         events=sum(events for _, _, events in found),
         queued=queued,

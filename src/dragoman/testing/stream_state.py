@@ -46,7 +46,7 @@ class Turn(Struct, kw_only=True):
     """It holds an error."""
 
 
-class OpenItem(Struct, kw_only=True):
+class StreamItem(Struct, kw_only=True):
     """An item that has started and not completed."""
 
     item: Item
@@ -75,7 +75,7 @@ class Ledger:
         self.event_ids: set[str] = set()
         self.turn: Turn | None = None
         self.turn_ids: set[str] = set()
-        self.items: dict[str, OpenItem] = {}
+        self.items: dict[str, StreamItem] = {}
         self.item_ids: set[str] = set()
         self.message_ids: dict[str, str] = {}
         self.calls: dict[str, Item] = {}
@@ -131,7 +131,7 @@ class Ledger:
                 opened.overtaken |= speaker(opened.item) == speaker(item)
         elif item.kind == "message":
             self.speakers.add(speaker(item))
-        self.items[item.item_id] = OpenItem(item=item, turn=self.turn, streamed={})
+        self.items[item.item_id] = StreamItem(item=item, turn=self.turn, streamed={})
         if item.message_id is not UNSET:
             self.message_ids.setdefault(item.message_id, item.item_id)
         if self.turn is not None and item.kind not in QUIET and not of_subagent(item):

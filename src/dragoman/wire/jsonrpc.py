@@ -23,13 +23,13 @@ _NULL = b"null"
 _EXACT = "surrogateescape"
 
 
-class Answered(Struct, frozen=True):
+class Result(Struct, frozen=True):
     """A request of ours has its result, as it was written."""
 
     result: bytes
 
 
-class Refused(Struct, frozen=True, kw_only=True):
+class RpcError(Struct, frozen=True, kw_only=True):
     """An error in the place of a result: the agent's to us, or ours to it."""
 
     code: int = 0
@@ -41,23 +41,23 @@ class Overdue(Struct, frozen=True):
     """A request of ours was not answered in time."""
 
 
-Reply = Answered | Refused | Overdue
+Reply = Result | RpcError | Overdue
 
 
-class Told(Struct, frozen=True):
+class Notification(Struct, frozen=True):
     """A notification."""
 
     message: bytes
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class IncomingRequest(Struct, frozen=True, kw_only=True):
     """A request of the agent; `key` is its id, as it was written."""
 
     key: str
     message: bytes
 
 
-class Replied(Struct, Generic[Tag], frozen=True, kw_only=True):
+class Response(Struct, Generic[Tag], frozen=True, kw_only=True):
     """What became of a request of ours."""
 
     tag: Tag
@@ -73,7 +73,7 @@ class Stray(Struct, frozen=True, kw_only=True):
     message: bytes
 
 
-class _Envelope(Struct, frozen=True):
+class _Message(Struct, frozen=True):
     id: Raw = _ABSENT
     method: str | None = None
     result: Raw = _ABSENT
@@ -85,9 +85,9 @@ class _Pending(Struct, Generic[Tag], frozen=True):
     due: float | None
 
 
-_envelope = msgspec.json.Decoder(_Envelope)
+_envelope = msgspec.json.Decoder(_Message)
 _text = msgspec.json.Decoder(str)
-_refused = msgspec.json.Decoder(Refused)
+_refused = msgspec.json.Decoder(RpcError)
 
 
 class Peer(Generic[Tag]):
@@ -112,11 +112,11 @@ class Peer(Generic[Tag]):
         """The line of a notification."""
         return self._line({"method": method}, params)
 
-    def respond(self, key: str, answer: Any | Refused) -> bytes | None:
+    def respond(self, key: str, answer: Any | RpcError) -> bytes | None:
         """The line of our answer; None: nobody waits for it, or it was given before."""
         if key not in self._asked:
             return None
-        said = {"error": _error(answer)} if isinstance(answer, Refused) else {"result": answer}
+        said = {"error": _error(answer)} if isinstance(answer, RpcError) else {"result": answer}
         line = self._line({"id": Raw(key.encode(errors=_EXACT)), **said}, None)
         self._asked.remove(key)
         return line
@@ -127,7 +127,7 @@ class Peer(Generic[Tag]):
 
     # --- From the agent ---
 
-    def receive(self, line: bytes) -> Told | Asked | Replied[Tag] | Stray:
+    def receive(self, line: bytes) -> Notification | IncomingRequest | Response[Tag] | Stray:
         """What a line means."""
         try:
             envelope = decode(line, _envelope)
@@ -136,22 +136,22 @@ class Peer(Generic[Tag]):
         if envelope.method is None:
             return self._reply(bytes(envelope.id), envelope, line)
         if not bytes(envelope.id):
-            return Told(line)
+            return Notification(line)
         return self._ask(key_of(envelope.id), line)
 
-    def _ask(self, key: str, line: bytes) -> Asked | Stray:
+    def _ask(self, key: str, line: bytes) -> IncomingRequest | Stray:
         if key in self._asked:
             return Stray(error=f"a request with the id {key}, which is in use", message=line)
         self._asked.add(key)
-        return Asked(key=key, message=line)
+        return IncomingRequest(key=key, message=line)
 
-    def _reply(self, key: bytes, envelope: _Envelope, line: bytes) -> Replied[Tag] | Stray:
+    def _reply(self, key: bytes, envelope: _Message, line: bytes) -> Response[Tag] | Stray:
         pending = self._pending.pop(_ours(key), None)
         if pending is None:
             what = f"a reply to {key.decode(errors='replace')}, which was not asked"
             return Stray(error=what if key else "no JSON-RPC message", message=line)
         reply = _reply_of(bytes(envelope.result), bytes(envelope.error))
-        return Replied(tag=pending.tag, reply=reply, message=line)
+        return Response(tag=pending.tag, reply=reply, message=line)
 
     # --- Time, and the end ---
 
@@ -160,10 +160,10 @@ class Peer(Generic[Tag]):
         """When the first request of ours is overdue."""
         return min((p.due for p in self._pending.values() if p.due is not None), default=None)
 
-    def overdue(self, now: float) -> list[Replied[Tag]]:
+    def overdue(self, now: float) -> list[Response[Tag]]:
         """The requests whose time is over; a reply that comes later is a stray."""
         late = [key for key, p in self._pending.items() if p.due is not None and p.due <= now]
-        return [Replied(tag=self._pending.pop(key).tag, reply=Overdue()) for key in late]
+        return [Response(tag=self._pending.pop(key).tag, reply=Overdue()) for key in late]
 
     @property
     def unanswered(self) -> frozenset[str]:
@@ -176,7 +176,7 @@ def key_of(id: Raw) -> str:
     return bytes(id).decode(errors=_EXACT)
 
 
-def _error(refused: Refused) -> dict[str, Any]:
+def _error(refused: RpcError) -> dict[str, Any]:
     data = {} if refused.data is None else {"data": refused.data}
     return {"code": refused.code, "message": refused.message, **data}
 
@@ -191,8 +191,8 @@ def _ours(key: bytes) -> str:
 def _reply_of(result: bytes, error: bytes) -> Reply:
     # Some write `"error": null` beside a result.
     if error in (b"", _NULL):
-        return Answered(result or _NULL)
+        return Result(result or _NULL)
     try:
         return _refused.decode(error)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Refused(message=error.decode(errors="replace"))
+        return RpcError(message=error.decode(errors="replace"))

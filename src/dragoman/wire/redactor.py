@@ -40,7 +40,7 @@ _LEAVES = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?\d[\d.eE+-]*+', re.DOTALL)
 """The strings and numbers of valid JSON."""
 
 
-class Found(NamedTuple):
+class Match(NamedTuple):
     """A value in a text, and what is to stand there."""
 
     start: int
@@ -80,11 +80,11 @@ class Redactor:
                 return True
         return TOKEN_PREFIX in text
 
-    def found(self, text: str, since: int = 0) -> Iterator[Found]:
+    def found(self, text: str, since: int = 0) -> Iterator[Match]:
         """The values in a text, from left to right; of two at one place, the longer."""
         for match in self._pattern.finditer(text, since):
             placeholder = self._placeholders.get(match[0], mask_of(TOKEN_NAME))
-            yield Found(match.start(), match.end(), placeholder)
+            yield Match(match.start(), match.end(), placeholder)
 
     def begins_at(self, text: str, since: int = 0) -> int:
         """Where at the end of a text a value may begin that the text cuts; its length: nowhere."""
@@ -184,7 +184,7 @@ def with_text(line: bytes, old: str, new: str) -> bytes | None:
     return changed if count else None
 
 
-def edited(text: str, edits: Iterable[Found]) -> str:
+def edited(text: str, edits: Iterable[Match]) -> str:
     """The text with placeholders where they are to stand."""
     parts: list[str] = []
     end = 0

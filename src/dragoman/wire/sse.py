@@ -22,7 +22,7 @@ def chain(sequence: int, link: bytes) -> bytes:
     return b": chain %d %b\n\n" % (sequence, link.hex().encode())
 
 
-class Events:
+class SseParser:
     """Parses an event stream, in any chunks, as the HTML standard says."""
 
     def __init__(self) -> None:

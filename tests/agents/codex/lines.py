@@ -15,7 +15,7 @@ from dragoman.core.normalize import Normalizer, Output
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Draft
 from dragoman.steps import Request, Respond
-from dragoman.wire.jsonrpc import Answered
+from dragoman.wire.jsonrpc import Result
 
 THREAD, TURN = "thread-1", "turn-1"
 Told = tuple[str, Any]
@@ -67,7 +67,7 @@ class Heard:
     def replied(self, tag: str, result: Any) -> list[Told]:
         """What comes of a request of ours that was answered."""
         line = msgspec.json.encode(result)
-        self.interpreter.replied(tag, Answered(line), line)
+        self.interpreter.replied(tag, Result(line), line)
         return self._read(self.interpreter.take())
 
     def answers(self) -> list[Any]:

@@ -12,7 +12,7 @@ from dragoman.adapter import EVERYONE
 from dragoman.agents.codex import lines, native
 from dragoman.schema.commands import Interrupt, Prompt
 from dragoman.schema.events import Draft
-from dragoman.wire.jsonrpc import Refused
+from dragoman.wire.jsonrpc import RpcError
 from tests.agents.codex.lines import THREAD, TURN, Heard, completed
 from tests.agents.counts import NO_COUNTS
 
@@ -149,7 +149,7 @@ def test_an_interrupt_of_a_turn_that_was_refused_does_not_hit_the_next() -> None
     heard.tell("turn/completed", turn={"id": "turn-1", "status": "completed"})
     heard.say(Prompt(message_id="msg_2", text="More"))
     heard.say(Interrupt())
-    heard.interpreter.replied("start:msg_2", Refused(code=-32600, message="no"), b"{}")
+    heard.interpreter.replied("start:msg_2", RpcError(code=-32600, message="no"), b"{}")
     heard.interpreter.take()
     heard.say(Prompt(message_id="msg_3", text="Again"))
     heard.replied("start:msg_3", {"turn": {"id": "turn-3"}})
@@ -161,7 +161,7 @@ def test_a_message_that_came_too_late_to_join_begins_a_turn(is_over: bool) -> No
     heard = Heard()
     heard.say(Prompt(message_id="msg_2", text="More"))
     over = {"id": "turn-1", "status": "completed"}
-    refused = Refused(code=-32600, message="no active turn to steer")
+    refused = RpcError(code=-32600, message="no active turn to steer")
     if is_over:
         heard.tell("turn/completed", turn=over)
     heard.interpreter.replied("steer:msg_2", refused, b"{}")

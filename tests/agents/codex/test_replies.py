@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dragoman.agents.codex import replies
-from dragoman.wire.jsonrpc import Answered, Overdue
+from dragoman.wire.jsonrpc import Overdue, Result
 
 
-def answered(**result: Any) -> Answered:
-    return Answered(json.dumps(result).encode())
+def answered(**result: Any) -> Result:
+    return Result(json.dumps(result).encode())
 
 
 ODD: list[Any] = [None, 7, "x", [], {}, {"data": 7}, {"data": [7, None, {"id": 7}, {"turnId": {}}]}]

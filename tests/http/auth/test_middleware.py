@@ -8,8 +8,8 @@ import pytest
 from starlette.types import Message
 
 from dragoman.errors import StartRefused
-from dragoman.http.auth.authenticator import Caller, Guard
-from dragoman.http.auth.middleware import Door
+from dragoman.http.auth.authenticator import Authenticator, Caller
+from dragoman.http.auth.middleware import AuthMiddleware
 from tests.http import (
     BEARER,
     TOKEN,
@@ -239,9 +239,9 @@ def test_case_03_cross_origin_preflight_is_refused(house: House) -> None:
 def test_case_03_cross_origin_list_takes_no_wildcard() -> None:
     for origin in ("*", "null", "file://", "app.example", "https://*.example", "https://a/b", ""):
         with pytest.raises(StartRefused, match="--cors-allow-origin"):
-            Door(
+            AuthMiddleware(
                 Room(),
-                guard=Guard(TOKEN),
+                guard=Authenticator(TOKEN),
                 host="127.0.0.1",
                 port_of=lambda: 1,
                 allow_origins=(origin,),
@@ -254,7 +254,7 @@ def test_case_03_cross_origin_websocket_scope_is_closed() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    door = Door(room, guard=Guard(TOKEN), host="127.0.0.1", port_of=lambda: 1)
+    door = AuthMiddleware(room, guard=Authenticator(TOKEN), host="127.0.0.1", port_of=lambda: 1)
     asyncio.run(door({"type": "websocket", "path": "/v1/x", "headers": []}, never, send))
     assert [message["type"] for message in sent] == ["websocket.close"]
     assert room.visits == []

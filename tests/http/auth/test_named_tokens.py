@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import Conflict, NotFound, StartRefused, StorageFull
-from dragoman.http.auth.authenticator import Caller, Guard
+from dragoman.http.auth.authenticator import Authenticator, Caller
 from dragoman.http.auth.tokens import MAX_TOKENS, Keyring, digest_of
 from dragoman.http.routes import ROUTES
 from dragoman.schema.access import CreatedToken, CreateToken, Scope
@@ -324,7 +324,7 @@ def test_a_token_that_makes_no_sense_is_400(daemon: Daemon, wanted: Any, field: 
 
 
 def test_a_guard_knows_peers_apart() -> None:
-    guard = Guard("good")
+    guard = Authenticator("good")
     for _ in range(100):
         guard.check(b"Bearer wrong", "10.0.0.1")
     assert guard.delay_s("10.0.0.1") == 1.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.http.auth.authenticator import Caller, Guard
+from dragoman.http.auth.authenticator import Authenticator, Caller
 from dragoman.http.auth.tickets import LOGIN_S, MAX_LOGINS, MAX_TICKETS, Logins
 from dragoman.http.auth.tokens import digest_of
 from tests.cases.wire import host, log_in, raw
@@ -18,7 +18,7 @@ from tests.http import TOKEN, standing
 TOKEN_DIGEST = digest_of(TOKEN.encode())
 
 
-def signed_in(guard: Guard) -> str:
+def signed_in(guard: Authenticator) -> str:
     ticket = guard.ticket()
     assert ticket is not None
     cookie = guard.logins.redeem(ticket)
@@ -27,7 +27,7 @@ def signed_in(guard: Guard) -> str:
 
 
 def test_a_cookie_stands_for_its_token() -> None:
-    guard = Guard(TOKEN)
+    guard = Authenticator(TOKEN)
     entry = guard.check_cookie(signed_in(guard).encode())
     assert entry is not None
     assert (entry.caller, entry.token) == (Caller(), TOKEN_DIGEST)
@@ -38,7 +38,7 @@ def test_a_cookie_stands_for_its_token() -> None:
 
 
 def test_a_cookie_is_no_token_and_a_token_no_cookie() -> None:
-    guard = Guard(TOKEN)
+    guard = Authenticator(TOKEN)
     assert guard.check(b"Bearer " + signed_in(guard).encode()) is None
     assert guard.check_cookie(TOKEN.encode()) is None
 
@@ -119,7 +119,7 @@ def test_a_damaged_list_of_cookies_locks_nobody_out(tmp_path: Path, content: byt
 
 
 def test_without_a_token_there_is_no_ticket() -> None:
-    assert Guard(None).ticket() is None
+    assert Authenticator(None).ticket() is None
 
 
 # --- At the door ---

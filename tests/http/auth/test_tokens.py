@@ -13,7 +13,13 @@ from typing import Any
 import pytest
 
 from dragoman.errors import StartRefused
-from dragoman.http.auth.authenticator import FREE_FAILURES, MAX_DELAY_S, Caller, Entry, Guard
+from dragoman.http.auth.authenticator import (
+    FREE_FAILURES,
+    MAX_DELAY_S,
+    Authenticator,
+    Caller,
+    Credential,
+)
 from dragoman.http.auth.tokens import is_exposed, load_token, token_path
 from dragoman.settings import Settings, load
 from tests.http import (
@@ -45,7 +51,7 @@ def settings(folder: Path, **given: Any) -> Settings:
     return Settings(data_dir=str(folder / "data"), **given)
 
 
-def caller_of(guard: Guard, authorization: bytes | None) -> Caller | None:
+def caller_of(guard: Authenticator, authorization: bytes | None) -> Caller | None:
     entry = guard.check(authorization)
     return None if entry is None else entry.caller
 
@@ -193,30 +199,30 @@ def test_bytes_that_are_no_text_are_no_token_of_anybody(tmp_path: Path) -> None:
 
 
 def test_a_guard_without_a_token_knows_everybody_by_another_name() -> None:
-    assert caller_of(Guard(None), None) == Caller(token="none")
+    assert caller_of(Authenticator(None), None) == Caller(token="none")
 
 
 def test_only_what_no_agent_can_read_is_a_secret() -> None:
-    named = Entry(Caller("phone", ("approve",)), b"digest")
-    for guard, own in ((Guard("t"), False), (Guard("t", is_exposed=False), True)):
+    named = Credential(Caller("phone", ("approve",)), b"digest")
+    for guard, own in ((Authenticator("t"), False), (Authenticator("t", is_exposed=False), True)):
         entry = guard.check(b"Bearer t")
         assert entry is not None
         assert guard.has_secret(entry) is own
-        assert guard.has_secret(Entry(entry.caller, entry.token, login=b"cookie"))
+        assert guard.has_secret(Credential(entry.caller, entry.token, login=b"cookie"))
         assert guard.has_secret(named)
-    nobody = Guard(None, is_exposed=False).check(None)
+    nobody = Authenticator(None, is_exposed=False).check(None)
     assert nobody is not None
-    assert not Guard(None, is_exposed=False).has_secret(nobody)
+    assert not Authenticator(None, is_exposed=False).has_secret(nobody)
 
 
 def test_a_guard_refuses_an_empty_token() -> None:
     with pytest.raises(StartRefused, match="empty token"):
-        Guard("")
+        Authenticator("")
 
 
 def test_a_token_beyond_ascii_is_compared_as_utf8() -> None:
-    assert caller_of(Guard("žluť"), "Bearer žluť".encode()) == Caller()
-    assert Guard("žluť").check("Bearer žlut".encode()) is None
+    assert caller_of(Authenticator("žluť"), "Bearer žluť".encode()) == Caller()
+    assert Authenticator("žluť").check("Bearer žlut".encode()) is None
 
 
 class Clock:
@@ -231,7 +237,7 @@ class Clock:
 
 
 def test_failures_are_slowed_within_bounds() -> None:
-    guard = Guard("good", clock=Clock())
+    guard = Authenticator("good", clock=Clock())
     delays = []
     for header in [None, b"Bearer wrong"] * FREE_FAILURES * 2:
         guard.check(header)
@@ -243,7 +249,7 @@ def test_failures_are_slowed_within_bounds() -> None:
 
 
 def test_a_good_token_does_not_hide_the_guesses_around_it() -> None:
-    guard = Guard("good", clock=Clock())
+    guard = Authenticator("good", clock=Clock())
     for _ in range(FREE_FAILURES + 5):
         guard.check(b"Bearer wrong")
         assert caller_of(guard, b"Bearer good") == Caller()
@@ -252,7 +258,7 @@ def test_a_good_token_does_not_hide_the_guesses_around_it() -> None:
 
 def test_failures_are_forgotten_after_a_quiet_minute() -> None:
     clock = Clock()
-    guard = Guard("good", clock=clock)
+    guard = Authenticator("good", clock=clock)
     for _ in range(100):
         guard.check(None)
     clock.now += 61
@@ -294,7 +300,7 @@ def test_case_04_missing_and_wrong_tokens_get_the_same_answer() -> None:
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_case_04_wrong_token_is_refused(wrong: str) -> None:
-    assert Guard(TOKEN).check(wrong.partition(": ")[2].encode()) is None
+    assert Authenticator(TOKEN).check(wrong.partition(": ")[2].encode()) is None
 
 
 def test_case_04_two_tokens_are_refused() -> None:

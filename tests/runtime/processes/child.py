@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from dragoman.facts import Launch
-from dragoman.runtime.processes.process import AgentProcess
+from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.store import Store
 from dragoman.wire.jsonl import Oversize
 
@@ -23,7 +23,7 @@ class Child:
     def __init__(self, max_line_bytes: int, send_deadline_s: float, store: Store | None) -> None:
         self.mark = f"{uuid.uuid4().hex}:s1"
         self.news = asyncio.Event()
-        self.process = AgentProcess(
+        self.process = AgentSubprocess(
             self.news.set, self.mark, max_line_bytes, send_deadline_s=send_deadline_s, store=store
         )
 

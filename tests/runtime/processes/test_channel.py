@@ -8,7 +8,7 @@ import uvloop
 
 from dragoman.runtime.processes.channel import line_of
 from dragoman.steps import Request
-from dragoman.wire.jsonrpc import Overdue, Peer, Replied
+from dragoman.wire.jsonrpc import Overdue, Peer, Response
 
 
 def test_who_is_woken_at_a_deadline_finds_it_passed() -> None:
@@ -22,6 +22,6 @@ def test_who_is_woken_at_a_deadline_finds_it_passed() -> None:
             asked = Request(method="sing", params={}, deadline_s=0.001 + number / 30_000)
             assert line_of(peer, asked, "tag", woken.set)
             await woken.wait()
-            assert peer.overdue(loop.time()) == [Replied(tag="tag", reply=Overdue())]
+            assert peer.overdue(loop.time()) == [Response(tag="tag", reply=Overdue())]
 
     uvloop.run(run())

@@ -16,7 +16,7 @@ from dragoman.runtime.processes.process import (
     PAUSE_ABOVE_BYTES,
     PIPE_BYTES,
     READ_BYTES,
-    AgentProcess,
+    AgentSubprocess,
 )
 from dragoman.wire.jsonl import Oversize
 
@@ -199,7 +199,7 @@ def test_a_process_that_dies_while_it_is_written_to_is_noticed() -> None:
 def test_a_command_that_is_not_there_leaves_nothing_open() -> None:
     async def run() -> None:
         before = _pipes()
-        process = AgentProcess(lambda: None, "m:s1", 1024)
+        process = AgentSubprocess(lambda: None, "m:s1", 1024)
         for argv, cwd in ((("/no/such/agent",), "/"), (("/bin/true",), "/no/such/folder")):
             with pytest.raises(AgentProcessExited):
                 await process.start(Launch(argv=argv, cwd=cwd), {})

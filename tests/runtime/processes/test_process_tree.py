@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.process_tree import Child, kin
-from dragoman.runtime.processes.stale import end_left
+from dragoman.runtime.processes.stale import kill_stale
 from dragoman.store import ProcessRow
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import using
@@ -233,7 +233,7 @@ def test_what_was_written_down_is_ended_unless_it_is_somebody_else(
         ):
             row = ProcessRow(mark=mark, pid=each, started=started, boot=when)
             await store.process_started(row)
-        count = await end_left(store, folder)
+        count = await kill_stale(store, folder)
         assert await store.processes() == []
         return count
 

@@ -21,7 +21,7 @@ from dragoman.errors import (
     StartRefused,
     UnsupportedAgent,
 )
-from dragoman.runtime.provision.agents import Agents, Found
+from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.settings import AgentSettings, Settings
 from tests.parrot import ADAPTER, OTHER, VERSION, Npm, executable, fails, parrot
 
@@ -31,7 +31,7 @@ def agents(command: str | None = None) -> Agents:
     return Agents(adapters(), Settings(agents=tables))
 
 
-def mock(known: Agents, version: str | None = None) -> Found:
+def mock(known: Agents, version: str | None = None) -> InstalledAgent:
     return asyncio.run(known.ready(known.adapter("mock"), version))
 
 
@@ -117,10 +117,10 @@ class Machine:
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setenv("PATH", f"{self.local.parent}:{self.npm.path}")
 
-    def ready(self, version: str | None = None, command: str | None = None) -> Found:
+    def ready(self, version: str | None = None, command: str | None = None) -> InstalledAgent:
         return asyncio.run(self.agents(command).ready(ADAPTER, version))
 
-    def seen(self) -> Found | None:
+    def seen(self) -> InstalledAgent | None:
         return asyncio.run(self.agents().seen(ADAPTER))
 
     def agents(self, command: str | None = None, adapter: Adapter = ADAPTER) -> Agents:
@@ -147,9 +147,9 @@ def test_what_is_nowhere_is_installed(machine: Machine) -> None:
 def test_what_is_on_the_path_or_in_a_known_folder_is_used_as_it_is(machine: Machine) -> None:
     parrot(machine.known_folder, "0.8.0")
     found = machine.ready()
-    assert found == Found(command=(str(machine.known_folder),), version="0.8.0")
+    assert found == InstalledAgent(command=(str(machine.known_folder),), version="0.8.0")
     parrot(machine.local, "0.9.0")
-    assert machine.ready() == Found(command=(str(machine.local),), version="0.9.0")
+    assert machine.ready() == InstalledAgent(command=(str(machine.local),), version="0.9.0")
     assert machine.npm.calls() == []
 
 
@@ -212,9 +212,11 @@ def test_an_installation_that_was_tried_and_failed_is_told_as_that(
 def test_a_command_that_is_set_wins_over_everything(machine: Machine) -> None:
     own = parrot(machine.local.with_name("own"), "5.5.5")
     machine.agents().installer.install(ADAPTER)
-    assert machine.ready(VERSION, command=str(own)) == Found(command=(str(own),), version="5.5.5")
+    assert machine.ready(VERSION, command=str(own)) == InstalledAgent(
+        command=(str(own),), version="5.5.5"
+    )
     several = machine.ready(command=f"{own} --flag")
-    assert several == Found(command=(str(own), "--flag"))
+    assert several == InstalledAgent(command=(str(own), "--flag"))
 
 
 def test_a_command_that_is_set_and_too_old_says_what_to_unset(machine: Machine) -> None:
@@ -231,7 +233,7 @@ def test_a_command_that_is_set_and_too_old_says_what_to_unset(machine: Machine) 
 
 
 def test_asking_many_times_at_once_installs_once(machine: Machine) -> None:
-    async def many() -> list[Found]:
+    async def many() -> list[InstalledAgent]:
         known = machine.agents()
         return await asyncio.gather(*(known.ready(ADAPTER) for _ in range(20)))
 
@@ -274,7 +276,7 @@ def test_a_version_is_read_once_until_the_file_changes(machine: Machine) -> None
 def test_a_program_that_tells_no_version_is_there_all_the_same(machine: Machine, then: str) -> None:
     """Before, a number in the last words of a program that failed passed for its version."""
     counting(machine.local, then)
-    assert machine.seen() == Found(command=(str(machine.local),))
+    assert machine.seen() == InstalledAgent(command=(str(machine.local),))
 
 
 def test_a_program_that_hangs_is_asked_once_and_not_waited_for(machine: Machine) -> None:
@@ -282,11 +284,11 @@ def test_a_program_that_hangs_is_asked_once_and_not_waited_for(machine: Machine)
     counting(machine.local, f"echo $$ > {pids}; exec sleep 1000")
     known = machine.agents()
 
-    async def look() -> list[Found | None]:
+    async def look() -> list[InstalledAgent | None]:
         async with asyncio.timeout(8):
             return [await known.seen(ADAPTER) for _ in range(3)]
 
-    assert asyncio.run(look()) == [Found(command=(str(machine.local),))] * 3
+    assert asyncio.run(look()) == [InstalledAgent(command=(str(machine.local),))] * 3
     assert runs(machine.local) == 1
     watch = os.pidfd_open(int(pids.read_text()))
     known.stop()

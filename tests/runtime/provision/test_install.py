@@ -16,7 +16,7 @@ import pytest
 from dragoman.adapter import Adapter
 from dragoman.errors import InstallFailed, InvalidRequest, Unavailable
 from dragoman.facts import OlderPackage, Package
-from dragoman.runtime.provision.install import Installer, Progress, platform_name
+from dragoman.runtime.provision.install import Installer, InstallProgress, platform_name
 from tests.parrot import ADAPTER, INTEGRITY, OTHER, VERSION, Npm, fails, waits
 
 ROOT = Path(__file__).parents[2]
@@ -60,9 +60,9 @@ def test_progress_is_told_from_the_first_question_to_the_end(
         "package.mkdir(parents=True)\n(package / 'half').write_text('half')\n"
         f"Path({str(fifo)!r}).read_text()\n"
     )
-    told: list[Progress] = []
+    told: list[InstallProgress] = []
 
-    def report(progress: Progress) -> None:
+    def report(progress: InstallProgress) -> None:
         told.append(progress)
         if progress.phase == "downloading":
             fifo.write_text("go on")
@@ -332,7 +332,7 @@ def test_two_at_once_fetch_once(installer: Installer, npm: Npm, tmp_path: Path) 
     npm.behave(f"Path({str(fifo)!r}).read_text()")
     waiting = threading.Event()
 
-    def report(progress: Progress) -> None:
+    def report(progress: InstallProgress) -> None:
         if progress.phase == "waiting":
             waiting.set()
 

@@ -17,7 +17,7 @@ import pytest
 from dragoman.errors import InstallFailed, InvalidRequest
 from dragoman.runtime.provision import directories, git_clone
 from dragoman.runtime.provision.git_clone import Cloner
-from dragoman.runtime.provision.skills import Skills
+from dragoman.runtime.provision.skills import SkillLibrary
 from dragoman.schema.http import SkillSource
 from tests.parrot import executable
 
@@ -71,11 +71,11 @@ def source(where: Path | str, type: str = "local", **more: object) -> SkillSourc
     return msgspec.convert({"type": type, "source": str(where), **more}, SkillSource)
 
 
-def made(data_dir: Path) -> Skills:
-    return Skills(data_dir, f"skills-{os.getpid()}-{next(_marks)}", Event())
+def made(data_dir: Path) -> SkillLibrary:
+    return SkillLibrary(data_dir, f"skills-{os.getpid()}-{next(_marks)}", Event())
 
 
-async def give(skills: Skills, sources: Sequence[SkillSource], directory: Path) -> None:
+async def give(skills: SkillLibrary, sources: Sequence[SkillSource], directory: Path) -> None:
     async with skills.prepared(sources, str(directory)) as prepared:
         await skills.keep(prepared, "s1")
 

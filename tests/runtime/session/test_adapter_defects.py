@@ -17,7 +17,7 @@ from dragoman.agents.mock import ADAPTER
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.facts import Launch
 from dragoman.runtime.provision.agents import Agents
-from dragoman.runtime.session.manager import Sessions
+from dragoman.runtime.session.manager import SessionManager
 from dragoman.schema.events import TurnEnded
 from dragoman.schema.http import CreateSession, Message
 from dragoman.settings import Settings
@@ -43,7 +43,7 @@ async def turns(data_dir: Path, adapter: Adapter, *prompts: str) -> list[dict[st
     """Send the prompts, and wait for as many turns; all events."""
     settings = Settings(data_dir=str(data_dir))
     store = open_store(data_dir)
-    sessions = Sessions(store, Agents({"mock": adapter}, settings), settings)
+    sessions = SessionManager(store, Agents({"mock": adapter}, settings), settings)
     await sessions.create("s", CreateSession(agent="mock"), str(data_dir))
     for prompt in prompts:
         await sessions.send("s", Message(message=prompt), None)

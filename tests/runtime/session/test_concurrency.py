@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.runtime.session.concurrency import Limits
+from dragoman.runtime.session.concurrency import ConcurrencyLimits
 from tests.cases.common import assert_conforms, eventually
 from tests.daemon import Daemon, Reply, running
 from tests.torture.clients import agents_of
@@ -262,7 +262,7 @@ def test_a_message_is_refused_where_every_process_is_at_work(data_dir: Path) -> 
 class Guest:
     """Somebody who wants to work."""
 
-    def __init__(self, limits: Limits, name: str, woken: list[str]) -> None:
+    def __init__(self, limits: ConcurrencyLimits, name: str, woken: list[str]) -> None:
         self.limits = limits
         self.name = name
         self.process = False
@@ -290,7 +290,7 @@ def woken() -> list[str]:
 
 
 def test_places_are_given_in_the_order_of_asking(woken: list[str]) -> None:
-    limits = Limits(0, 1)
+    limits = ConcurrencyLimits(0, 1)
     one, two, three = (Guest(limits, name, woken) for name in ("one", "two", "three"))
     assert one.ask()
     one.work()
@@ -304,7 +304,7 @@ def test_places_are_given_in_the_order_of_asking(woken: list[str]) -> None:
 
 
 def test_a_place_that_is_not_used_goes_to_the_next(woken: list[str]) -> None:
-    limits = Limits(0, 1)
+    limits = ConcurrencyLimits(0, 1)
     one, two, three = (Guest(limits, name, woken) for name in ("one", "two", "three"))
     assert one.ask()
     one.work()
@@ -317,7 +317,7 @@ def test_a_place_that_is_not_used_goes_to_the_next(woken: list[str]) -> None:
 
 
 def test_nobody_waits_for_what_another_one_holds_who_waits(woken: list[str]) -> None:
-    limits = Limits(1, 1)
+    limits = ConcurrencyLimits(1, 1)
     one, two = Guest(limits, "one", woken), Guest(limits, "two", woken)
     assert one.ask()
     one.work()
@@ -337,7 +337,7 @@ def test_nobody_waits_for_what_another_one_holds_who_waits(woken: list[str]) -> 
 
 
 def test_one_idle_process_makes_room_for_one(woken: list[str]) -> None:
-    limits = Limits(2, 0)
+    limits = ConcurrencyLimits(2, 0)
     idle = [Guest(limits, f"idle-{at}", woken) for at in range(2)]
     for guest in idle:
         assert guest.ask()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from dragoman.runtime.session.message_queue import Mailbox
+from dragoman.runtime.session.message_queue import MessageQueue
 from dragoman.store import MessageRow
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import create, using
@@ -16,7 +16,7 @@ def message(message_id: str, *, steer: bool = False) -> MessageRow:
 
 
 def holding(
-    data_dir: Path, *messages: MessageRow, then: Callable[[Mailbox], Awaitable[None]]
+    data_dir: Path, *messages: MessageRow, then: Callable[[MessageQueue], Awaitable[None]]
 ) -> None:
     """Do something with a mailbox over a real store in which these messages wait."""
 
@@ -24,7 +24,7 @@ def holding(
         await create(store, "s")
         for each in messages:
             await store.accept("s", each)
-        mail = Mailbox(store, "s")
+        mail = MessageQueue(store, "s")
         assert mail.stale
         await mail.refresh()
         await then(mail)
@@ -36,14 +36,14 @@ def named(row: MessageRow | None) -> str | None:
     return None if row is None else row.message_id
 
 
-def shown(mail: Mailbox) -> list[str] | None:
+def shown(mail: MessageQueue) -> list[str] | None:
     """What people are told about the queue; None: nothing new."""
     news = mail.news()
     return None if news is None else [waiting.message_id for waiting in news.messages]
 
 
 def test_messages_are_sent_in_order_and_each_once(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         assert not mail.stale
         assert named(mail.next()) == "a"
         mail.sent("a", in_turn=False)
@@ -55,7 +55,7 @@ def test_messages_are_sent_in_order_and_each_once(data_dir: Path) -> None:
 
 
 def test_only_what_may_join_a_turn_is_sent_into_one(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         assert named(mail.next(steer=True)) == "b"
         mail.sent("b", in_turn=True)
         assert mail.next(steer=True) is None
@@ -65,7 +65,7 @@ def test_only_what_may_join_a_turn_is_sent_into_one(data_dir: Path) -> None:
 
 
 def test_what_is_on_its_way_is_so_until_it_is_delivered(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         before = mail.on_way
         mail.sent("a", in_turn=True)
         assert (before, mail.on_way) == (False, True)
@@ -78,7 +78,7 @@ def test_what_is_on_its_way_is_so_until_it_is_delivered(data_dir: Path) -> None:
 
 
 def test_what_was_on_its_way_to_a_process_that_is_gone_waits_again(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         mail.sent("a", in_turn=False)
         assert mail.lost() == ["a"]
         assert named(mail.next()) == "a"
@@ -88,7 +88,7 @@ def test_what_was_on_its_way_to_a_process_that_is_gone_waits_again(data_dir: Pat
 
 
 def test_the_queue_is_told_whenever_it_has_changed(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         assert shown(mail) == ["a", "b"]
         assert shown(mail) is None
         mail.sent("a", in_turn=True)
@@ -103,7 +103,7 @@ def test_the_queue_is_told_whenever_it_has_changed(data_dir: Path) -> None:
 
 
 def test_a_message_that_need_not_wait_is_never_in_the_queue(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         mail.sent("a", in_turn=False)
         assert shown(mail) is None
         mail.delivered("a")
@@ -113,7 +113,7 @@ def test_a_message_that_need_not_wait_is_never_in_the_queue(data_dir: Path) -> N
 
 
 def test_a_message_that_comes_back_from_a_dead_process_is_in_the_queue(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         mail.sent("a", in_turn=False)
         mail.lost()
         assert shown(mail) == ["a"]
@@ -122,7 +122,7 @@ def test_a_message_that_comes_back_from_a_dead_process_is_in_the_queue(data_dir:
 
 
 def test_a_message_that_was_taken_back_is_told_by_name_and_not_again(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         assert shown(mail) == ["a", "b"]
         left = mail.without("a")
         assert [waiting.message_id for waiting in left.messages] == ["b"]
@@ -135,7 +135,7 @@ def test_a_message_that_was_taken_back_is_told_by_name_and_not_again(data_dir: P
 
 
 def test_a_session_that_ends_delivers_nothing_more(data_dir: Path) -> None:
-    async def then(mail: Mailbox) -> None:
+    async def then(mail: MessageQueue) -> None:
         mail.sent("a", in_turn=False)
         mail.clear()
         assert mail.next() is None

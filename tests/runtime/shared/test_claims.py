@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from dragoman.runtime.shared import claims
-from dragoman.runtime.shared.claims import Routes
+from dragoman.runtime.shared.claims import Claims
 
 
 @pytest.fixture
-def board() -> Routes[str, str]:
-    return Routes()
+def board() -> Claims[str, str]:
+    return Claims()
 
 
-def test_the_first_key_that_is_claimed_decides(board: Routes[str, str]) -> None:
+def test_the_first_key_that_is_claimed_decides(board: Claims[str, str]) -> None:
     board.claim("parent", "ann")
     assert board.find(("child", "parent")) == "ann"
     board.claim("child", "bob")
@@ -21,7 +21,7 @@ def test_the_first_key_that_is_claimed_decides(board: Routes[str, str]) -> None:
     assert board.find(("other",)) is None
 
 
-def test_what_is_held_is_given_in_order_to_whoever_claims_a_key(board: Routes[str, str]) -> None:
+def test_what_is_held_is_given_in_order_to_whoever_claims_a_key(board: Claims[str, str]) -> None:
     for number in range(3):
         assert board.hold(("a", "b"), f"ab{number}", 1, until=5) == []
         assert board.hold(("c",), f"c{number}", 1, until=5) == []
@@ -30,7 +30,7 @@ def test_what_is_held_is_given_in_order_to_whoever_claims_a_key(board: Routes[st
     assert board.expired(5) == ["c0", "c1", "c2"]
 
 
-def test_what_nobody_claims_in_time_expires_once(board: Routes[str, str]) -> None:
+def test_what_nobody_claims_in_time_expires_once(board: Claims[str, str]) -> None:
     board.hold(("a",), "first", 1, until=5)
     board.hold(("a",), "second", 1, until=6)
     assert board.expired(4.9) == []
@@ -39,7 +39,7 @@ def test_what_nobody_claims_in_time_expires_once(board: Routes[str, str]) -> Non
     assert board.expired(9) == []
 
 
-def test_no_more_is_held_than_there_is_room_for(board: Routes[str, str]) -> None:
+def test_no_more_is_held_than_there_is_room_for(board: Claims[str, str]) -> None:
     for number in range(claims.HELD_MESSAGES):
         assert board.hold(("a",), str(number), 1, until=5) == []
     assert board.hold(("a",), "one more", 1, until=5) == ["0"]
@@ -50,7 +50,7 @@ def test_no_more_is_held_than_there_is_room_for(board: Routes[str, str]) -> None
     assert board.claim("b", "ann") == ["big too"]
 
 
-def test_whose_session_has_left_is_late_until_it_comes_back(board: Routes[str, str]) -> None:
+def test_whose_session_has_left_is_late_until_it_comes_back(board: Claims[str, str]) -> None:
     board.claim("a", "ann")
     board.claim("b", "bob")
     board.leave("ann")
@@ -61,7 +61,7 @@ def test_whose_session_has_left_is_late_until_it_comes_back(board: Routes[str, s
     assert not board.is_late(("a",))
 
 
-def test_the_oldest_tombstones_are_forgotten(board: Routes[str, str]) -> None:
+def test_the_oldest_tombstones_are_forgotten(board: Claims[str, str]) -> None:
     for number in range(claims.TOMBSTONES + 1):
         board.claim(str(number), "ann")
     board.leave("ann")

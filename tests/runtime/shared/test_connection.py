@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from dragoman.runtime.shared.connection import Host, Seat
+from dragoman.runtime.shared.connection import Host, SharedConnection
 
 
 class Deaf:
@@ -15,9 +15,9 @@ class Deaf:
         """Some seat has taken something."""
 
 
-def seat() -> Seat:
+def seat() -> SharedConnection:
     """A place without a process."""
-    return Seat(cast(Host, Deaf()), "session", asyncio.Event().set)
+    return SharedConnection(cast(Host, Deaf()), "session", asyncio.Event().set)
 
 
 def test_what_was_said_before_is_heard_before() -> None:

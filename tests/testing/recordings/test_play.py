@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from dragoman.adapter import Adapter, Spec
-from dragoman.facts import Capabilities, Exit, Launch, Noise
+from dragoman.facts import Capabilities, Exit, IgnoredMessage, Launch
 from dragoman.schema.commands import AnswerPermission, Command, Prompt
 from dragoman.schema.events import Approver, ItemCompleted, TurnEnded
 from dragoman.schema.http import ModeInfo
@@ -28,7 +28,7 @@ from dragoman.steps import (
     whole,
 )
 from dragoman.testing.conformance import check
-from dragoman.testing.recordings.play import Played, play, share, spec_of, vanished
+from dragoman.testing.recordings.play import PlayResult, play, share, spec_of, vanished
 from dragoman.testing.recordings.transcript import Ending, Eof, Line, Meta, Run
 from dragoman.testing.unaccounted import Share, share_in, vanished_in
 
@@ -89,8 +89,8 @@ ADAPTER = Adapter(
     capabilities=Capabilities(native=frozenset(), shown=frozenset({"resume"})),
     command=("parrot",),
     modes=(ModeInfo(id="build", name="Build", description=""),),
-    noise=(Noise(where={"type": "welcome"}, why="its id is on every event"),
-           Noise(where={"type": "tick", "n": 1}, why="the first tick says nothing")),
+    noise=(IgnoredMessage(where={"type": "welcome"}, why="its id is on every event"),
+           IgnoredMessage(where={"type": "tick", "n": 1}, why="the first tick says nothing")),
     launch=launch,
     converter=Converter,
     terms={},
@@ -137,22 +137,22 @@ def a_run(*entries: Line | Eof, code: int | None = 0) -> Run:
     return Run(meta=Meta(cwd="/workspace"), entries=entries, ending=ending)
 
 
-def played(*runs: Run, spec: Spec | None = None) -> Played:
+def played(*runs: Run, spec: Spec | None = None) -> PlayResult:
     found = play(ADAPTER, runs, command_of, spec)
     violations = check(found.events, strict=True)
     assert [each for each in violations if each.rule != "everything_parsed"] == []
     return found
 
 
-def types(found: Played) -> list[str]:
+def types(found: PlayResult) -> list[str]:
     return [event.type for event in found.events]
 
 
-def outcomes(found: Played) -> list[str]:
+def outcomes(found: PlayResult) -> list[str]:
     return [str(e.data.outcome) for e in found.events if isinstance(e.data, TurnEnded)]
 
 
-def prompts(found: Played) -> list[str]:
+def prompts(found: PlayResult) -> list[str]:
     completed = [e.data.item for e in found.events if isinstance(e.data, ItemCompleted)]
     return [str(item.message_id) for item in completed if item.role == "user"]
 

@@ -16,7 +16,7 @@ from dragoman.schema.commands import AnswerPermission, Command, Interrupt, Promp
 from dragoman.schema.events import Approver, ItemCompleted, TurnEnded
 from dragoman.schema.items import Text
 from dragoman.testing.conformance import check
-from dragoman.testing.recordings.play import Played, play, vanished
+from dragoman.testing.recordings.play import PlayResult, play, vanished
 from dragoman.testing.recordings.transcript import Ending, Line, Meta, Run, Transcript, load
 from dragoman.testing.unaccounted import said_in, vanished_in
 from tests.choir import CHOIR, SINGER, SOLOIST, ChoirDaemon
@@ -76,25 +76,25 @@ def turn(number: int, thread: str, text: str) -> tuple[Line, ...]:
     )
 
 
-def played(*entries: Line, adapter: Adapter = CHOIR, code: int | None = None) -> Played:
+def played(*entries: Line, adapter: Adapter = CHOIR, code: int | None = None) -> PlayResult:
     ending = None if code is None else Ending(t=1, code=code, signal=None)
     return conforming(adapter, (Run(meta=Meta(cwd="/"), entries=entries, ending=ending),))
 
 
-def conforming(adapter: Adapter, transcript: Transcript) -> Played:
+def conforming(adapter: Adapter, transcript: Transcript) -> PlayResult:
     found = play(adapter, transcript, command_of)
     violations = check(found.events, strict=True)
     assert [each for each in violations if each.rule != "everything_parsed"] == []
     return found
 
 
-def said(found: Played, role: str = "assistant") -> list[str]:
+def said(found: PlayResult, role: str = "assistant") -> list[str]:
     completed = [e.data.item for e in found.events if isinstance(e.data, ItemCompleted)]
     parts = [part for item in completed if item.role == role for part in item.content]
     return [part.text for part in parts if isinstance(part, Text)]
 
 
-def outcomes(found: Played) -> list[str]:
+def outcomes(found: PlayResult) -> list[str]:
     return [str(e.data.outcome) for e in found.events if isinstance(e.data, TurnEnded)]
 
 

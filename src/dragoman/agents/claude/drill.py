@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dragoman.facts import Block, Drill
+from dragoman.facts import Block, ProbeRecipes
 
 _PLAN_FILE = re.compile(r"[^\s\"'`\\]+/plans/[^\s\"'`\\]+\.md")
 
@@ -42,7 +42,7 @@ def _write(path: str, text: str) -> Block:
     return _call("Write", file_path=path, content=text)
 
 
-DRILL = Drill(
+DRILL = ProbeRecipes(
     environ=environ,
     run=lambda command: _call("Bash", command=command, description="Run a command"),
     write=_write,

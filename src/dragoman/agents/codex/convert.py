@@ -41,7 +41,7 @@ from dragoman.steps import (
     Step,
     Update,
 )
-from dragoman.wire.jsonrpc import Answered, Reply, key_of
+from dragoman.wire.jsonrpc import Reply, Result, key_of
 
 LOOK_BACK = 50
 """So many items back a message is looked for that was to join a turn."""
@@ -172,11 +172,11 @@ class CodexConverter:
         """Translate what became of a request."""
         what, _, message_id = tag.partition(":")
         match what:
-            case "open" if isinstance(reply, Answered):
+            case "open" if isinstance(reply, Result):
                 yield from self._at_home(replies.opened(reply))
             case "open":
                 yield from self._not_opened(reply)
-            case "start" if isinstance(reply, Answered):
+            case "start" if isinstance(reply, Result):
                 yield from self._accepted(replies.turn_of(reply))
             case "start":
                 yield from self._refused(message_id, reply)
@@ -185,7 +185,7 @@ class CodexConverter:
                 yield from self._next()
             case "explain":
                 yield from self._desk.release(message_id)
-            case "steer" if isinstance(reply, Answered):
+            case "steer" if isinstance(reply, Result):
                 self._outbox.accepted(message_id)
             case "steer":
                 # The turn is over by now, or takes nothing: the message gets one of its own.

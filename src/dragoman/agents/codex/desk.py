@@ -10,7 +10,7 @@ from dragoman.agents.codex.threads import Owner
 from dragoman.agents.codex.work import Work
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.steps import Request, Resolve, Respond, Step, Withdraw
-from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Refused
+from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
 Answer = AnswerPermission | AnswerQuestion
 Aside = Callable[[str, str], Request]
@@ -113,4 +113,4 @@ def _declined(key: str, wish: wanted.AnyWish, method: str) -> Respond:
             return Respond(key=key, result={"action": "decline"})
         case _:
             why = f"{method} is not offered here"
-            return Respond(key=key, error=Refused(code=METHOD_NOT_FOUND, message=why))
+            return Respond(key=key, error=RpcError(code=METHOD_NOT_FOUND, message=why))

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.facts import Block, Drill
+from dragoman.facts import Block, ProbeRecipes
 
 KEY = "SCRIPTED_KEY"
 MODEL = "gpt-5.5"
@@ -73,7 +73,7 @@ def _delegate(task: str) -> tuple[Block, ...]:
     )
 
 
-DRILL = Drill(
+DRILL = ProbeRecipes(
     environ=environ,
     files=lambda url: {".codex/config.toml": config(url)},
     run=lambda command: _call("exec_command", cmd=command),

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dragoman.facts import Noise
+from dragoman.facts import IgnoredMessage
 
 
-def _said(method: str, why: str, **where: str) -> Noise:
-    return Noise(where={"method": method, **where}, why=why)
+def _said(method: str, why: str, **where: str) -> IgnoredMessage:
+    return IgnoredMessage(where={"method": method, **where}, why=why)
 
 
 _REPEATED = {"params.item.type": "userMessage"}
 
 NOISE = (
     _said("turn/started", "the turn begins with the person's message, which follows at once"),
-    Noise(
+    IgnoredMessage(
         where={"method": "item/completed", **_REPEATED},
         why="repeats a message that `item/started` has shown",
     ),
-    Noise(
+    IgnoredMessage(
         where={"method": "item/started", **_REPEATED},
         why="a message that had to be shown before it was repeated",
     ),
@@ -39,27 +39,33 @@ NOISE = (
     _said("item/fileChange/outputDelta", "what the patch tool prints; the item has the changes"),
     _said("item/fileChange/patchUpdated", "a patch that is being written; the item has all of it"),
     _said("item/started", "told again for a request that came before it"),
-    Noise(where={"method": "item/*", "params.delta": ""}, why="an empty piece"),
-    Noise(where={"method": "codex/event/*"}, why="versions up to 0.101 say everything twice"),
-    Noise(where={"result.thread.id": "*"}, why="how the thread works, where it is not new"),
-    Noise(
+    IgnoredMessage(where={"method": "item/*", "params.delta": ""}, why="an empty piece"),
+    IgnoredMessage(
+        where={"method": "codex/event/*"}, why="versions up to 0.101 say everything twice"
+    ),
+    IgnoredMessage(
+        where={"result.thread.id": "*"}, why="how the thread works, where it is not new"
+    ),
+    IgnoredMessage(
         where={"result.data.0.turnId": "*"},
         why="what a thread has, when a message is looked for that may be there",
     ),
-    Noise(where={"result.data": []}, why="a thread that has nothing, when one is looked for there"),
-    Noise(where={"result.turn.id": "*"}, why="a message was heard; its echo shows it"),
-    Noise(where={"result.turnId": "*"}, why="a message joins the turn; its echo shows it"),
-    Noise(
+    IgnoredMessage(
+        where={"result.data": []}, why="a thread that has nothing, when one is looked for there"
+    ),
+    IgnoredMessage(where={"result.turn.id": "*"}, why="a message was heard; its echo shows it"),
+    IgnoredMessage(where={"result.turnId": "*"}, why="a message joins the turn; its echo shows it"),
+    IgnoredMessage(
         where={"error.message": "expected active turn id*"},
         why="an interrupt of a turn that goes on under another id; it is sent again for that",
     ),
-    Noise(where={"error.message": "no active turn*"}, why="the turn was over by then"),
-    Noise(
+    IgnoredMessage(where={"error.message": "no active turn*"}, why="the turn was over by then"),
+    IgnoredMessage(
         where={"error.message": "no rollout found*"},
         why="a thread that no message has reached; the message goes to a new one",
     ),
-    Noise(where={"result.terminated": True}, why="a command was ended; its item says so"),
-    Noise(where={"result.terminated": False}, why="a command was over by then"),
-    Noise(where={"result": {}}, why="a request was heard"),
+    IgnoredMessage(where={"result.terminated": True}, why="a command was ended; its item says so"),
+    IgnoredMessage(where={"result.terminated": False}, why="a command was over by then"),
+    IgnoredMessage(where={"result": {}}, why="a request was heard"),
 )
 """Known noise."""

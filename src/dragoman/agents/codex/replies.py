@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from dragoman.agents.codex import native
 from dragoman.wire.decode import decode
-from dragoman.wire.jsonrpc import Answered, Overdue, Refused, Reply
+from dragoman.wire.jsonrpc import Overdue, Reply, Result, RpcError
 
 T = TypeVar("T")
 _LOST = ("no rollout found", "invalid thread id")
@@ -72,14 +72,14 @@ _opened = msgspec.json.Decoder(Resumed)
 _begun = msgspec.json.Decoder(Begun)
 
 
-def opened(reply: Answered) -> Resumed:
+def opened(reply: Result) -> Resumed:
     """The thread; one that is new has no turns. Raise only msgspec errors."""
     return decode(reply.result, _opened)
 
 
 def listed(reply: Reply) -> dict[str, str]:
     """The turns of those of our messages that are among the items."""
-    page = reply.result if isinstance(reply, Answered) else b""
+    page = reply.result if isinstance(reply, Result) else b""
     return {each.item.client_id: each.turn_id for each in _entries(page, Entry)
             if each.item.client_id is not None}  # fmt: skip
 
@@ -92,7 +92,7 @@ def _entries(page: bytes, kind: type[T]) -> Iterator[T]:
                 yield msgspec.json.decode(entry, type=kind)
 
 
-def turn_of(reply: Answered) -> str | None:
+def turn_of(reply: Result) -> str | None:
     """The turn that a request began; None: it does not say."""
     try:
         return decode(reply.result, _begun).turn.id
@@ -103,7 +103,7 @@ def turn_of(reply: Answered) -> str | None:
 def why(reply: Reply) -> str:
     """Why there is no result."""
     match reply:
-        case Refused(message=message):
+        case RpcError(message=message):
             return message
         case Overdue():
             return "Codex did not answer in time"
@@ -113,4 +113,4 @@ def why(reply: Reply) -> str:
 
 def is_lost(reply: Reply) -> bool:
     """Codex does not know the thread."""
-    return isinstance(reply, Refused) and any(words in reply.message for words in _LOST)
+    return isinstance(reply, RpcError) and any(words in reply.message for words in _LOST)

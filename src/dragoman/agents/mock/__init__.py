@@ -8,7 +8,7 @@ from dragoman.adapter import Adapter
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.agents.mock.drill import DRILL
 from dragoman.agents.mock.launch import COMMAND, launch
-from dragoman.facts import Capabilities, Feature, Noise
+from dragoman.facts import Capabilities, Feature, IgnoredMessage
 from dragoman.schema.http import ModeInfo, ModelInfo
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {"sharedProcess", "steer"}
@@ -35,16 +35,16 @@ ADAPTER = Adapter(
     unused=("mcp", "skills"),
     takes_updated_input=True,
     noise=(
-        Noise(
+        IgnoredMessage(
             where={"type": "hello"},
             why="its session is the native_session_id of every event after it",
         ),
-        Noise(
+        IgnoredMessage(
             where={"type": "turn_started"},
             why="the turn began when its prompt was delivered; its number is on turn.ended",
         ),
         *(
-            Noise(where={"type": type, "text": ""}, why="an empty piece adds nothing")
+            IgnoredMessage(where={"type": type, "text": ""}, why="an empty piece adds nothing")
             for type in ("text_delta", "reasoning_delta", "arguments_delta", "tool_output")
         ),
     ),

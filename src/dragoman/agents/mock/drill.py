@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dragoman.facts import Drill
+from dragoman.facts import ProbeRecipes
 
-DRILL = Drill(
+DRILL = ProbeRecipes(
     prompts={
         "say": "echo {words}",
         "stream": "slow 30",

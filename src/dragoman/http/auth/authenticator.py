@@ -50,7 +50,7 @@ OWNER = Caller()
 """Who holds the daemon's own token."""
 
 
-class Entry(Struct, frozen=True):
+class Credential(Struct, frozen=True):
     """How a caller came in, so that it can be asked later whether that is still good."""
 
     caller: Caller
@@ -67,7 +67,7 @@ class Visitor(Protocol):
         """End it at once."""
 
 
-class Guard:
+class Authenticator:
     """Knows all who may come in, by digests only, and slows down whoever guesses."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Guard:
         self._clock = clock
         self._is_exposed = is_exposed
         self._failures: dict[str, tuple[int, float]] = {}
-        self._visitors: dict[Visitor, Entry] = {}
+        self._visitors: dict[Visitor, Credential] = {}
 
     @property
     def is_open(self) -> bool:
@@ -101,14 +101,14 @@ class Guard:
 
     # --- Knowing ---
 
-    def check(self, authorization: bytes | None, peer: str = "") -> Entry | None:
+    def check(self, authorization: bytes | None, peer: str = "") -> Credential | None:
         """Recognise a caller by an Authorization header; None for a missing or wrong token."""
         entry = self.entry_of(digest_of(_offered(authorization or b"")))
         if entry is None:
             self.count_failure(peer)
         return entry
 
-    def check_cookie(self, cookie: bytes, peer: str = "") -> Entry | None:
+    def check_cookie(self, cookie: bytes, peer: str = "") -> Credential | None:
         """Recognise a caller by the cookie that a ticket was swapped for."""
         login = digest_of(cookie)
         token = self.logins.find(login)
@@ -116,23 +116,23 @@ class Guard:
         if token is None or caller is None:
             self.count_failure(peer)
             return None
-        return Entry(caller, token, login)
+        return Credential(caller, token, login)
 
-    def is_good(self, entry: Entry) -> bool:
+    def is_good(self, entry: Credential) -> bool:
         """Whether somebody could come in the same way now."""
         is_in = entry.login is None or self.logins.find(entry.login) is not None
         return is_in and self._holder(entry.token) is not None
 
-    def has_secret(self, entry: Entry) -> bool:
+    def has_secret(self, entry: Credential) -> bool:
         """Whether somebody came in by what no agent can read: of most secrets we keep digests."""
         if entry.login is not None or entry.caller.token not in RESERVED:
             return True
         return not self.is_open and not self._is_exposed
 
-    def entry_of(self, token: bytes) -> Entry | None:
+    def entry_of(self, token: bytes) -> Credential | None:
         """The way in of whoever holds the token with this digest; None where it is not good."""
         caller = self._holder(token)
-        return None if caller is None else Entry(caller, token)
+        return None if caller is None else Credential(caller, token)
 
     def _holder(self, digest: bytes) -> Caller | None:
         """Who holds the token with this digest."""
@@ -169,7 +169,7 @@ class Guard:
     # --- Who is inside ---
 
     @contextmanager
-    def visit(self, visitor: Visitor, entry: Entry) -> Iterator[None]:
+    def visit(self, visitor: Visitor, entry: Credential) -> Iterator[None]:
         """Somebody is inside meanwhile, for as long as the way in is good."""
         self._visitors[visitor] = entry
         try:

@@ -9,7 +9,7 @@ from starlette.types import Scope
 from dragoman import logs
 from dragoman.errors import PermissionDenied, TokenInvalid
 from dragoman.http import parse
-from dragoman.http.auth.authenticator import Guard
+from dragoman.http.auth.authenticator import Authenticator
 from dragoman.http.auth.middleware import CALLER, ENTRY, cookie_name, is_own_name
 from dragoman.http.auth.peers import ensure_own_user, ensure_person
 from dragoman.http.auth.tickets import TICKET_S
@@ -20,9 +20,9 @@ from dragoman.schema import access as schema
 MAX_BYTES = 16 * 1024
 
 
-def guard_of(scope: Scope) -> Guard:
+def guard_of(scope: Scope) -> Authenticator:
     """The guard of the door that a request came through."""
-    guard: Guard = scope["app"].state.guard
+    guard: Authenticator = scope["app"].state.guard
     return guard
 
 

@@ -15,7 +15,7 @@ from dragoman.errors import (
     StartRefused,
     TokenInvalid,
 )
-from dragoman.http.auth.authenticator import Entry, Guard
+from dragoman.http.auth.authenticator import Authenticator, Credential
 from dragoman.http.auth.tokens import RESERVED
 from dragoman.http.problems import instance_of, send_problem
 from dragoman.http.uvicorn_protocol import CONNECTION, TARGET
@@ -63,14 +63,14 @@ _PREFLIGHT = (
 )
 
 
-class Door:
+class AuthMiddleware:
     """Lets a request in, or answers it with a problem document and reads no body."""
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        guard: Guard,
+        guard: Authenticator,
         host: str,
         port_of: Callable[[], int],
         allow_hosts: Iterable[str] = (),
@@ -196,7 +196,7 @@ class Door:
 
     def _enter(
         self, scope: Scope, seen: dict[bytes, bytes], peer: str, is_allowed: bool
-    ) -> Entry | None:
+    ) -> Credential | None:
         if b"authorization" in seen or b"cookie" not in seen:
             return self._guard.check(seen.get(b"authorization"), peer)
         cookie = _cookie(seen[b"cookie"], cookie_name(self._port_of()))

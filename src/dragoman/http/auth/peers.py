@@ -18,7 +18,7 @@ from msgspec import Struct
 from starlette.types import Scope
 
 from dragoman.errors import PermissionDenied
-from dragoman.http.auth.authenticator import Entry, Guard
+from dragoman.http.auth.authenticator import Authenticator, Credential
 from dragoman.http.sockets import Address, Socket, is_own_address, open_sockets, plain, sockets
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.linux import Process
@@ -34,7 +34,7 @@ Ends = tuple[tuple[Address, int], tuple[Address, int]]
 """A connection as its caller sees it: its own address and ours."""
 
 
-class Peer(Struct, frozen=True):
+class LocalPeer(Struct, frozen=True):
     """Who is at the other end."""
 
     kind: Literal["agent", "outsider", "unseen", "remote"]
@@ -55,7 +55,7 @@ def _other_end(scope: Scope) -> Socket | None:
     return None if ends is None else _sockets_at([ends]).get(ends)
 
 
-async def ensure_person(scope: Scope, entry: Entry) -> None:
+async def ensure_person(scope: Scope, entry: Credential) -> None:
     """Refuse an agent; and, while there may be agents, whoever cannot be told from one.
 
     Whoever came in by a secret that no agent can read need not be seen.
@@ -64,8 +64,8 @@ async def ensure_person(scope: Scope, entry: Entry) -> None:
         return
     ends, state = _ends(scope), scope["app"].state
     peers: Peers = state.peers
-    guard: Guard = state.guard
-    peer = Peer("unseen") if ends is None else await peers.find(ends)
+    guard: Authenticator = state.guard
+    peer = LocalPeer("unseen") if ends is None else await peers.find(ends)
     if peer.kind == "agent":
         raise PermissionDenied(
             f"this came from process {peer.pid}, which an agent has started; an agent cannot "
@@ -95,30 +95,30 @@ class Peers:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._wanted: set[Ends] = set()
-        self._next: asyncio.Task[dict[Ends, Peer]] | None = None
+        self._next: asyncio.Task[dict[Ends, LocalPeer]] | None = None
 
-    async def find(self, ends: Ends) -> Peer:
+    async def find(self, ends: Ends) -> LocalPeer:
         """Who is at the other end of a connection now."""
         self._wanted.add(ends)
         if self._next is None:
             self._next = asyncio.create_task(self._look())
         return (await asyncio.shield(self._next))[ends]
 
-    async def _look(self) -> dict[Ends, Peer]:
+    async def _look(self) -> dict[Ends, LocalPeer]:
         async with self._lock:
             # Whoever comes from now on needs a look that begins later.
             wanted, self._wanted, self._next = self._wanted, set(), None
             return await asyncio.to_thread(look, wanted)
 
 
-def look(wanted: Collection[Ends]) -> dict[Ends, Peer]:
+def look(wanted: Collection[Ends]) -> dict[Ends, LocalPeer]:
     """Who is at the other end of each of these connections."""
     try:
         found = _sockets_at(wanted)
         holders = _holders({each.inode for each in found.values()})
         return {ends: _peer(ends, found.get(ends), holders) for ends in wanted}
     except OSError:  # no descriptor is free: who sees nothing must not vouch for anybody
-        return dict.fromkeys(wanted, Peer("unseen"))
+        return dict.fromkeys(wanted, LocalPeer("unseen"))
 
 
 def _sockets_at(wanted: Collection[Ends]) -> dict[Ends, Socket]:
@@ -130,14 +130,14 @@ def _sockets_at(wanted: Collection[Ends]) -> dict[Ends, Socket]:
     }
 
 
-def _peer(ends: Ends, found: Socket | None, holders: dict[str, Process]) -> Peer:
+def _peer(ends: Ends, found: Socket | None, holders: dict[str, Process]) -> LocalPeer:
     if found is None:
-        return Peer("unseen" if is_own_address(str(ends[0][0])) else "remote")
+        return LocalPeer("unseen" if is_own_address(str(ends[0][0])) else "remote")
     holder = holders.get(found.inode)
     line = None if holder is None else linux.lineage(holder)
     if holder is None or line is None:
-        return Peer("unseen")
-    return Peer("agent" if kin.has_member(line) else "outsider", holder.pid)
+        return LocalPeer("unseen")
+    return LocalPeer("agent" if kin.has_member(line) else "outsider", holder.pid)
 
 
 def _holders(inodes: set[str]) -> dict[str, Process]:

@@ -148,7 +148,7 @@ class Key(Struct, frozen=True, kw_only=True):
     expires_at: int | None = None
 
 
-class _Kept(Struct, frozen=True):
+class _StoredToken(Struct, frozen=True):
     tokens: tuple[Key, ...] = ()
 
 
@@ -246,7 +246,7 @@ class Keyring:
     def _save(self, keys: Iterable[Key]) -> None:
         if self._path is None:
             return
-        content = msgspec.json.format(msgspec.json.encode(_Kept(tuple(keys))), indent=2)
+        content = msgspec.json.format(msgspec.json.encode(_StoredToken(tuple(keys))), indent=2)
         try:
             write_private(self._path, content)
         except OSError as error:
@@ -257,7 +257,7 @@ class Keyring:
 
 def _load_keys(path: Path) -> tuple[Key, ...]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Kept).tokens
+        return msgspec.json.decode(path.read_bytes(), type=_StoredToken).tokens
     except FileNotFoundError:
         return ()
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -8,13 +8,13 @@ from typing import Any, Protocol, TypeVar
 
 from dragoman.errors import DaemonError
 from dragoman.facts import Exit, Launch
-from dragoman.runtime.processes.process import AgentProcess
+from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send
 from dragoman.wire.jsonl import Oversize
-from dragoman.wire.jsonrpc import Asked, Peer, Replied, Stray, Told
+from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
 
 Tag = TypeVar("Tag")
-Heard = bytes | Oversize | Asked | Replied[str] | Stray
+Heard = bytes | Oversize | IncomingRequest | Response[str] | Stray
 """A message, one that was too large, a request, what became of ours, and what fits nothing."""
 PATIENCE_S = 2.0
 """How long a process that has done its work may take to end by itself."""
@@ -62,12 +62,12 @@ class Channel(Protocol):
         """How it ended."""
 
 
-class Own:
+class DedicatedProcess:
     """A process that serves one session, and ends with it."""
 
     shared = False
 
-    def __init__(self, process: AgentProcess, launch: Launch, wake: Callable[[], None]) -> None:
+    def __init__(self, process: AgentSubprocess, launch: Launch, wake: Callable[[], None]) -> None:
         self._process = process
         self._peer: Peer[str] | None = peer_of(launch)
         self._asked: dict[str, bytes] = {}
@@ -98,9 +98,9 @@ class Own:
         heard: list[Heard] = []
         for line in lines:
             said = line if isinstance(line, Oversize) else self._peer.receive(line)
-            if isinstance(said, Asked):
+            if isinstance(said, IncomingRequest):
                 self._asked[said.key] = said.message
-            heard.append(said.message if isinstance(said, Told) else said)
+            heard.append(said.message if isinstance(said, Notification) else said)
         return [*heard, *self._peer.overdue(self._loop.time())]
 
     def put_back(self, count: int) -> None:

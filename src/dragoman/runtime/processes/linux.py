@@ -60,7 +60,7 @@ def look(pid: int) -> Process | None:
     return Process(pid, started, parent, group, session, state, threads)
 
 
-class Vitals(NamedTuple):
+class ProcessUsage(NamedTuple):
     """What a process is, and costs."""
 
     command: str
@@ -71,7 +71,7 @@ class Vitals(NamedTuple):
     cpu_s: float
 
 
-def vitals(pid: int) -> Vitals | None:
+def vitals(pid: int) -> ProcessUsage | None:
     """How a process does; None where there is none."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
@@ -82,7 +82,7 @@ def vitals(pid: int) -> Vitals | None:
         return None
     fields = rest.split()
     ticks = os.sysconf("SC_CLK_TCK")
-    return Vitals(
+    return ProcessUsage(
         command=(words or name).decode(errors="replace"),
         started_at=_booted_at() + int(fields[19]) / ticks,
         memory_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
@@ -239,7 +239,7 @@ def _wait_for(pid: int, loop: asyncio.AbstractEventLoop, over: asyncio.Event) ->
         loop.call_soon_threadsafe(over.set)
 
 
-class Pen:
+class Cgroup:
     """A process and all that it ever starts, kept together by the kernel: a cgroup."""
 
     def __init__(self, folder: Path) -> None:
@@ -261,7 +261,7 @@ class Pen:
                 os.rmdir(folder)
 
 
-def pen(owner: str, pid: int, started: int) -> Pen | None:
+def pen(owner: str, pid: int, started: int) -> Cgroup | None:
     """Put a child that nobody has reaped yet into a pen; None where the machine has none for us.
 
     It takes some milliseconds. What the child has started before that is not in it.
@@ -269,7 +269,7 @@ def pen(owner: str, pid: int, started: int) -> Pen | None:
     home = _cgroup()
     if home is None:
         return None
-    made = Pen(home / f"dragoman-{owner}-{pid}-{started}")
+    made = Cgroup(home / f"dragoman-{owner}-{pid}-{started}")
     try:
         made._folder.mkdir()
         (made._folder / "cgroup.procs").write_text(str(pid))
@@ -279,10 +279,10 @@ def pen(owner: str, pid: int, started: int) -> Pen | None:
     return made
 
 
-def pens(owner: str) -> list[Pen]:
+def pens(owner: str) -> list[Cgroup]:
     """Those that were made for an owner and are still there, by whomever."""
     home = _cgroup()
-    return [] if home is None else [Pen(folder) for folder in home.glob(f"dragoman-{owner}-*")]
+    return [] if home is None else [Cgroup(folder) for folder in home.glob(f"dragoman-{owner}-*")]
 
 
 @functools.cache

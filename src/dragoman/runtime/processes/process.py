@@ -44,7 +44,7 @@ class Lives:
         self.exits = 0
 
 
-class AgentProcess:
+class AgentSubprocess:
     """A running agent. Reads by itself, up to a bound; `wake` is called when there is news."""
 
     def __init__(

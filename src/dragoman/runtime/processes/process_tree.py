@@ -42,7 +42,7 @@ class Child:
         self.family: Family = {self.pid: started}
         """It, and what was ever seen among its descendants."""
         self._process = process
-        self._pen: linux.Pen | None = None
+        self._pen: linux.Cgroup | None = None
 
     def confine(self) -> None:
         """Let the kernel keep it and all that it starts together, where it can. Takes a moment."""
@@ -75,7 +75,7 @@ class Child:
         return code
 
 
-class Kin:
+class ProcessTree:
     """Our children, and what became of theirs."""
 
     def __init__(self) -> None:
@@ -381,4 +381,4 @@ def _childless() -> bool:
     return False
 
 
-kin = Kin()
+kin = ProcessTree()

@@ -55,7 +55,7 @@ async def end_all(store: Store, folder: Path) -> None:
     await forget(store, mark)
 
 
-async def end_left(store: Store, mark: str) -> int:
+async def kill_stale(store: Store, mark: str) -> int:
     """End what the last daemon left, by what it wrote down and by its marks; how many."""
     boot = linux.boot()
     family: Family = {}

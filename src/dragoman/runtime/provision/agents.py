@@ -30,9 +30,9 @@ from dragoman.errors import (
 from dragoman.facts import is_since
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.process import Lives
-from dragoman.runtime.provision.install import Installer, Progress
+from dragoman.runtime.provision.install import Installer, InstallProgress
 from dragoman.runtime.provision.models import Catalogues
-from dragoman.runtime.provision.skills import Skills
+from dragoman.runtime.provision.skills import SkillLibrary
 from dragoman.runtime.provision.versions import DEADLINE_S, Versions, ensure_version
 from dragoman.runtime.session.secrets import Secrets
 from dragoman.runtime.shared.pool import Servers
@@ -44,7 +44,7 @@ PATIENCE_S = 1.0
 """How long a person waits for a version that is only nice to know."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class InstalledAgent(Struct, frozen=True, kw_only=True):
     """An agent as it can be started here."""
 
     command: tuple[str, ...]
@@ -79,7 +79,7 @@ class Agents:
             Path(settings.agents_dir or data_dir / "agents"), os.environ, stop=self._stop
         )
         mark = linux.mark_of(data_dir)
-        self.skills = Skills(data_dir, mark, self._stop)
+        self.skills = SkillLibrary(data_dir, mark, self._stop)
         self._versions = Versions(mark, self._stop)
         self._catalogues = Catalogues(mark)
         self.lives = {agent: Lives() for agent in adapters}
@@ -132,11 +132,11 @@ class Agents:
 
     # --- Finding ---
 
-    def find(self, adapter: Adapter) -> Found | None:
+    def find(self, adapter: Adapter) -> InstalledAgent | None:
         """What would be started, None if it is not there. Its version, where that costs nothing."""
         return next(self._candidates(adapter), None)
 
-    async def seen(self, adapter: Adapter, patience_s: float = PATIENCE_S) -> Found | None:
+    async def seen(self, adapter: Adapter, patience_s: float = PATIENCE_S) -> InstalledAgent | None:
         """The same, with its version if it tells it soon."""
         found = await asyncio.to_thread(self.find, adapter)
         if found is None or found.version or not self._tells_version(adapter, found):
@@ -145,7 +145,7 @@ class Agents:
         await asyncio.wait([asking], timeout=patience_s)
         return msgspec.structs.replace(found, version=asking.result() if asking.done() else None)
 
-    async def ready(self, adapter: Adapter, version: str | None = None) -> Found:
+    async def ready(self, adapter: Adapter, version: str | None = None) -> InstalledAgent:
         """What to start, installed first where it must be. Raise AgentNotInstalled, InstallFailed.
 
         A version that is asked for is the version that is given, but for an agent that is built
@@ -162,7 +162,7 @@ class Agents:
             raise AgentTooOld(adapter.id, problem)
         return found
 
-    def problem(self, adapter: Adapter, found: Found) -> str | None:
+    def problem(self, adapter: Adapter, found: InstalledAgent) -> str | None:
         """Why what was found cannot be used, and what mends it; None: it can."""
         if _is_new_enough(adapter, found.version):
             return None
@@ -174,7 +174,7 @@ class Agents:
             f"or newer is needed; to have it: {install}"
         )
 
-    async def obtain(self, adapter: Adapter, version: str | None = None) -> Found:
+    async def obtain(self, adapter: Adapter, version: str | None = None) -> InstalledAgent:
         """The same as `ready`, whether it is too old or not."""
         found = await self.present(adapter, version)
         if found is None and not self._is_fixed(adapter):
@@ -188,7 +188,7 @@ class Agents:
             raise AgentNotInstalled(adapter.id, f"{name!r} was not found on PATH; install it")
         return found
 
-    async def present(self, adapter: Adapter, version: str | None = None) -> Found | None:
+    async def present(self, adapter: Adapter, version: str | None = None) -> InstalledAgent | None:
         """What `ready` would start, where nothing must be installed for it."""
         if version is None or self._is_fixed(adapter):
             # How an agent is started depends on its version, where there is a least one.
@@ -211,11 +211,11 @@ class Agents:
         """Nothing else can be had than what is there."""
         return adapter.package is None or bool(self._set_command(adapter))
 
-    def _candidates(self, adapter: Adapter) -> Iterator[Found]:
+    def _candidates(self, adapter: Adapter) -> Iterator[InstalledAgent]:
         """Everything that could be started, the best first."""
         if command := self._set_command(adapter):
             if path := shutil.which(command[0]):
-                yield Found(command=(path, *command[1:]))
+                yield InstalledAgent(command=(path, *command[1:]))
             return
         if found := self._find_installed(adapter, None):
             yield found
@@ -224,16 +224,16 @@ class Agents:
         for folder in (None, *adapter.folders):
             places = None if folder is None else os.path.expanduser(folder)
             if path := shutil.which(name, path=places):
-                yield Found(command=(path, *arguments), version=built_in)
+                yield InstalledAgent(command=(path, *arguments), version=built_in)
 
-    def _find_installed(self, adapter: Adapter, version: str | None) -> Found | None:
+    def _find_installed(self, adapter: Adapter, version: str | None) -> InstalledAgent | None:
         version = version or self.installer.best(adapter)
         path = self.installer.executable(adapter, version) if version else None
         if path is None:
             return None
-        return Found(command=(str(path), *adapter.command[1:]), version=version, ours=True)
+        return InstalledAgent(command=(str(path), *adapter.command[1:]), version=version, ours=True)
 
-    async def _find_version(self, adapter: Adapter, version: str) -> Found | None:
+    async def _find_version(self, adapter: Adapter, version: str) -> InstalledAgent | None:
         """One version of an agent, if it is anywhere here."""
         if found := await asyncio.to_thread(self._find_installed, adapter, version):
             return found
@@ -242,11 +242,11 @@ class Agents:
                 return msgspec.structs.replace(candidate, version=version)
         return None
 
-    def _ask(self, found: Found) -> asyncio.Future[str | None]:
+    def _ask(self, found: InstalledAgent) -> asyncio.Future[str | None]:
         # Others wait for the same answer: who goes away does not take it from them.
         return asyncio.shield(asyncio.wrap_future(self._versions.ask(found.path)))
 
-    def _tells_version(self, adapter: Adapter, found: Found) -> bool:
+    def _tells_version(self, adapter: Adapter, found: InstalledAgent) -> bool:
         # A command of several words is somebody's own; its first word may be an interpreter.
         return adapter.package is not None and len(found.command) == len(adapter.command)
 
@@ -270,7 +270,7 @@ class Agents:
         await asyncio.shield(self._installing[key])
 
     async def _install(self, adapter: Adapter, version: str | None, reinstall: bool) -> None:
-        def report(progress: Progress) -> None:
+        def report(progress: InstallProgress) -> None:
             log.debug("installing %s: %s", adapter.id, progress.phase)
 
         def work() -> Path:

@@ -40,7 +40,7 @@ _MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 Phase = Literal["waiting", "resolving", "downloading", "checking", "done"]
 
 
-class Progress(Struct, frozen=True):
+class InstallProgress(Struct, frozen=True):
     """How far an installation is."""
 
     phase: Phase
@@ -48,7 +48,7 @@ class Progress(Struct, frozen=True):
     """What is on the disk so far."""
 
 
-Report = Callable[[Progress], None]
+Report = Callable[[InstallProgress], None]
 
 
 def platform_name() -> str:
@@ -146,13 +146,13 @@ class Installer:
                         self._install(adapter, version, report)
             except OSError as error:
                 raise InstallFailed(f"cannot install into {self.folder}: {error}") from None
-        report(Progress("done"))
+        report(InstallProgress("done"))
         return self._executable(adapter, version, self.folder / adapter.id / version)
 
     def _install(self, adapter: Adapter, version: str, report: Report) -> None:
         package, home = self._package(adapter), self.folder / adapter.id
         with _partial(home) as partial:
-            report(Progress("resolving"))
+            report(InstallProgress("resolving"))
             integrity = npm.fetch(
                 package.name(version, self._platform),
                 package.release(version, self._platform),
@@ -163,7 +163,7 @@ class Installer:
                 stop=self._stop,
                 tick=_Meter(partial / "node_modules", report).tick,
             )
-            report(Progress("checking", size_of(partial)))
+            report(InstallProgress("checking", size_of(partial)))
             self._check_integrity(package, version, integrity)
             self._check_version(adapter, version, partial)
             _put(partial, home / version)
@@ -239,7 +239,7 @@ class Installer:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
-            report(Progress("waiting"))
+            report(InstallProgress("waiting"))
             if self._stop.wait(_LOCK_POLL_S):
                 raise Unavailable("the daemon is stopping")
             if time.monotonic() > deadline:
@@ -261,7 +261,7 @@ class _Meter:
         """Look, unless it was just done."""
         if time.monotonic() >= self._next:
             size = size_of(self._folder)
-            self._report(Progress("downloading" if size else "resolving", size))
+            self._report(InstallProgress("downloading" if size else "resolving", size))
             self._next = time.monotonic() + 0.5
 
 

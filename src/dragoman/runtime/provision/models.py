@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dragoman.errors import DaemonError
 from dragoman.facts import Catalogue
-from dragoman.runtime.processes.process import AgentProcess
+from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.schema.http import ModelList
 from dragoman.settings import child_environ
 from dragoman.wire.jsonl import Oversize
@@ -93,7 +93,7 @@ class Catalogues:
         news = asyncio.Event()
         # No session can have this name, so no session is swept with it.
         mark = f"{self._mark}:models+{next(self._count)}"
-        process = AgentProcess(news.set, mark, MAX_LINE_BYTES)
+        process = AgentSubprocess(news.set, mark, MAX_LINE_BYTES)
         launch = catalogue.launch(command, "/")
         try:
             async with asyncio.timeout(self._deadline_s):
@@ -108,7 +108,7 @@ class Catalogues:
 
 
 async def _answer(
-    catalogue: Catalogue, process: AgentProcess, news: asyncio.Event
+    catalogue: Catalogue, process: AgentSubprocess, news: asyncio.Event
 ) -> ModelList | None:
     while not process.drained:
         await news.wait()

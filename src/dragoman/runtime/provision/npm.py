@@ -37,13 +37,13 @@ _ABSENT_NAME = re.compile(
 _ERROR_LINE = re.compile(r"^npm (?:error|ERR!) (.*\S)", re.MULTILINE)
 
 
-class _Locked(Struct):
+class _LockEntry(Struct):
     version: str = ""
     integrity: str | None = None
 
 
 class _Lock(Struct):
-    packages: dict[str, _Locked] = {}
+    packages: dict[str, _LockEntry] = {}
 
 
 def environ_of(environ: Mapping[str, str]) -> dict[str, str]:
@@ -105,7 +105,7 @@ def _integrity(folder: Path, name: str) -> str | None:
         lock = msgspec.json.decode((folder / "package-lock.json").read_bytes(), type=_Lock)
     except (OSError, msgspec.DecodeError) as error:
         raise InstallFailed(f"npm left no package-lock.json to check: {error}") from None
-    return lock.packages.get(f"node_modules/{name}", _Locked()).integrity
+    return lock.packages.get(f"node_modules/{name}", _LockEntry()).integrity
 
 
 def _reason(ended: program.Ended, name: str) -> tuple[str, str]:

@@ -42,7 +42,7 @@ class Skill(Struct, frozen=True):
     """Its links may not lead out of this; None: they may lead anywhere."""
 
 
-class Skills:
+class SkillLibrary:
     """Lays skills out for sessions. All of its work is done in threads of its own."""
 
     def __init__(self, data_dir: Path, mark: str, stop: Event) -> None:

@@ -25,7 +25,7 @@ class Skip(Struct, frozen=True, array_like=True):
     end_ms: int
 
 
-class Note(Struct, frozen=True):
+class ClockNote(Struct, frozen=True):
     """What a look leaves for the next one, also for that of the next daemon."""
 
     looked_at_ms: int
@@ -33,18 +33,18 @@ class Note(Struct, frozen=True):
     """In order, and none beyond the last look."""
 
 
-def look(note: Note, now_ms: int, seen_ms: int | None, limit_ms: int) -> Note:
+def look(note: ClockNote, now_ms: int, seen_ms: int | None, limit_ms: int) -> ClockNote:
     """Look at the wall clock again, `seen_ms` later by the other one; None: nobody has seen it."""
     passed_ms = now_ms - note.looked_at_ms
     if passed_ms < 0:
-        return Note(now_ms, _before(note.skips, now_ms))
+        return ClockNote(now_ms, _before(note.skips, now_ms))
     counts_ms = min(passed_ms, limit_ms if seen_ms is None else min(seen_ms, limit_ms))
     if passed_ms - counts_ms <= TOLERANCE_MS:
-        return Note(now_ms, note.skips)
-    return Note(now_ms, _joined((*note.skips, Skip(note.looked_at_ms + counts_ms, now_ms))))
+        return ClockNote(now_ms, note.skips)
+    return ClockNote(now_ms, _joined((*note.skips, Skip(note.looked_at_ms + counts_ms, now_ms))))
 
 
-def since_ms(note: Note, age_ms: int) -> int:
+def since_ms(note: ClockNote, age_ms: int) -> int:
     """The time since when so much has passed, up to the last look."""
     found = note.looked_at_ms - age_ms
     for skip in reversed(note.skips):
@@ -68,15 +68,15 @@ def _joined(skips: tuple[Skip, ...]) -> tuple[Skip, ...]:
     return (Skip(skips[0].begin_ms, skips[1].end_ms), *skips[2:])
 
 
-def load(path: Path) -> Note | None:
+def load(path: Path) -> ClockNote | None:
     """The last look's note; None: there is none that can be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Note)
+        return msgspec.json.decode(path.read_bytes(), type=ClockNote)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def save(path: Path, note: Note) -> None:
+def save(path: Path, note: ClockNote) -> None:
     """Leave a note, whole or not at all. Raise OSError."""
     draft = path.with_name(f".{path.name}.partial")
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

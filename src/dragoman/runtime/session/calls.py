@@ -10,26 +10,26 @@ from typing import Any, NamedTuple, TypeVar
 T = TypeVar("T")
 
 
-class _Wish(NamedTuple):
+class _Call(NamedTuple):
     action: Callable[[], Awaitable[Any]]
     future: asyncio.Future[Any]
     patient: bool
 
 
-class Inbox:
+class CallQueue:
     """Actions that wait. `wake` is called when there is one."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
-        self._waiting: deque[_Wish] = deque()
-        self._begun: _Wish | None = None
+        self._waiting: deque[_Call] = deque()
+        self._begun: _Call | None = None
 
     def put(
         self, action: Callable[[], Awaitable[T]], *, patient: bool = False
     ) -> asyncio.Future[T]:
         """Ask for something; the future has what comes of it."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Wish(action, future, patient))
+        self._waiting.append(_Call(action, future, patient))
         self._wake()
         return future
 
@@ -60,6 +60,6 @@ class Inbox:
             _fail(self._waiting.popleft(), reason())
 
 
-def _fail(wish: _Wish, error: Exception) -> None:
+def _fail(wish: _Call, error: Exception) -> None:
     if not wish.future.done():
         wish.future.set_exception(error)

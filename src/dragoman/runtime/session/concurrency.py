@@ -9,7 +9,7 @@ from dragoman.errors import TooManyRequests
 Call = Callable[[], None]
 
 
-class Limits:
+class ConcurrencyLimits:
     """Who has a process, who has a turn, and who waits for either; 0: there is no limit.
 
     A turn and the process for it are given together, so that no two sessions can wait for what

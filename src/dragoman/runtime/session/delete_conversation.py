@@ -9,7 +9,7 @@ from dragoman.errors import DragomanError
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.spec import spec_of
 from dragoman.store import SessionRow, Store
-from dragoman.wire.jsonrpc import Refused
+from dragoman.wire.jsonrpc import RpcError
 
 log = logging.getLogger(__name__)
 DEADLINE_S = 5.0
@@ -41,5 +41,5 @@ async def _tell(row: SessionRow, native: str, agents: Agents, store: Store) -> N
         launch = adapter.launch(spec_of(row, row.state), found.command)
         said = adapter.farewell(native, True)
         reply = await agents.servers.ask(adapter, launch, found.version, said, store)
-        if isinstance(reply, Refused):
+        if isinstance(reply, RpcError):
             log.info("%s keeps what it has of a session: %s", adapter.name, reply.message)

@@ -25,17 +25,17 @@ from dragoman.errors import (
     InvalidRequest,
     NotFound,
     RequestError,
-    SessionEnded,
+    SessionEndedError,
     SessionNotFound,
     StorageFull,
     Unavailable,
 )
 from dragoman.runtime.processes import linux, stderr
 from dragoman.runtime.processes.running import Holder, census
-from dragoman.runtime.processes.stale import end_left
-from dragoman.runtime.provision.agents import Agents, Found
+from dragoman.runtime.processes.stale import kill_stale
+from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.runtime.session import attachments
-from dragoman.runtime.session.concurrency import Limits
+from dragoman.runtime.session.concurrency import ConcurrencyLimits
 from dragoman.runtime.session.delete_conversation import retire
 from dragoman.runtime.session.missing_agent import absent
 from dragoman.runtime.session.replies import is_same, one_list_each, winner
@@ -58,7 +58,7 @@ from dragoman.schema.http import (
     ProcessList,
 )
 from dragoman.settings import Settings
-from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store, Vitals
+from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store, StoreStats
 from dragoman.store.ids import new_id, now_ms
 
 log = logging.getLogger(__name__)
@@ -77,14 +77,14 @@ def ensure_id(session_id: str) -> None:
         )
 
 
-class Sessions:
+class SessionManager:
     """The sessions that can be talked to. Reading their history needs only the store."""
 
     def __init__(self, store: Store, agents: Agents, settings: Settings) -> None:
         self.store = store
         self._agents = agents
         self._settings = settings
-        self._limits = Limits(settings.max_processes, settings.max_turns)
+        self._limits = ConcurrencyLimits(settings.max_processes, settings.max_turns)
         self._mark = linux.mark_of(Path(settings.data_dir))
         self._live: dict[str, asyncio.Task[Session]] = {}
         self._deleting: set[str] = set()
@@ -93,7 +93,7 @@ class Sessions:
 
     async def recover(self) -> None:
         """End what the last daemon's agents left running, and close what it left open, once."""
-        left = await end_left(self.store, self._mark)
+        left = await kill_stale(self.store, self._mark)
         if left:
             log.warning("ended %d processes that an earlier daemon left", left)
         await self._agents.skills.clear()
@@ -235,7 +235,7 @@ class Sessions:
             and task.result().is_starting
         )
 
-    async def vitals(self) -> Vitals:
+    async def vitals(self) -> StoreStats:
         """How the store does; of the sessions that are idle there, some start."""
         vitals, starting = await self.store.vitals(), len(self.starting())
         counts = vitals.sessions
@@ -294,7 +294,7 @@ class Sessions:
     async def _running(self, session_id: str) -> Session:
         """The live session. Raise SessionEnded where it takes nothing more."""
         if session_id not in self._live and (await self._row(session_id)).state.ended:
-            raise SessionEnded(session_id)
+            raise SessionEndedError(session_id)
         return await self._open(session_id)
 
     async def processes(self) -> ProcessList:
@@ -322,7 +322,7 @@ class Sessions:
         )
         try:
             session = await self._running(session_id)
-        except SessionEnded:
+        except SessionEndedError:
             # What was accepted before the end is known by its key; anything else is refused.
             return await self.store.accept(session_id, row)
         if session.degraded:
@@ -370,7 +370,7 @@ class Sessions:
 
     async def terminate(self, session_id: str) -> None:
         """End a session; again, where it has ended."""
-        with contextlib.suppress(SessionEnded):
+        with contextlib.suppress(SessionEndedError):
             await (await self._running(session_id)).terminate()
 
     async def delete(self, session_id: str, quiet_since_ms: int | None = None) -> None:
@@ -392,7 +392,7 @@ class Sessions:
         await self._agents.skills.remove(session_id)
 
     async def _end(self, session_id: str, quiet_since_ms: int | None) -> None:
-        with contextlib.suppress(SessionEnded):
+        with contextlib.suppress(SessionEndedError):
             session = await self._running(session_id)
             try:
                 if quiet_since_ms is None:
@@ -432,7 +432,7 @@ class Sessions:
                 return
             row = await self._request(session_id, row.request_id, answer)
         if (await self.row(session_id)).state.ended:
-            raise SessionEnded(session_id)
+            raise SessionEndedError(session_id)
         if not is_same(row, answer):
             raise AlreadyResolved(row.request_id, winner(row))
 
@@ -454,7 +454,7 @@ class Sessions:
         return row
 
 
-def _metadata(row: SessionRow, found: Found) -> dict[str, object]:
+def _metadata(row: SessionRow, found: InstalledAgent) -> dict[str, object]:
     create, state = row.create, row.state
     return {
         "agent": create.agent,

@@ -9,7 +9,7 @@ from dragoman.schema.events import QueueUpdated
 from dragoman.store import MessageRow, Store
 
 
-class Mailbox:
+class MessageQueue:
     """What people have said and the agent has not accepted, in order."""
 
     def __init__(self, store: Store, session_id: str, shown: Sequence[str] = ()) -> None:

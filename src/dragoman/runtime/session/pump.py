@@ -21,16 +21,16 @@ from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
 from dragoman.facts import Exit, Launch
-from dragoman.runtime.processes.channel import PATIENCE_S, Channel, Heard, Own
-from dragoman.runtime.processes.process import AgentProcess
+from dragoman.runtime.processes.channel import PATIENCE_S, Channel, DedicatedProcess, Heard
+from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.runtime.processes.process_tree import kin
 from dragoman.runtime.processes.stderr import StderrFile
-from dragoman.runtime.provision.agents import Agents, Found
+from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.runtime.session import agent_files
 from dragoman.runtime.session.adapter_defects import report_defect
 from dragoman.runtime.session.containment import is_beneath
 from dragoman.runtime.session.journal import Journal
-from dragoman.runtime.session.message_queue import Mailbox
+from dragoman.runtime.session.message_queue import MessageQueue
 from dragoman.runtime.session.spec import spec_of
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Body, Draft
@@ -39,7 +39,7 @@ from dragoman.steps import Delivered, EndTurn, Report
 from dragoman.store import SessionRow, Store
 from dragoman.store.ids import new_id
 from dragoman.wire.jsonl import Oversize
-from dragoman.wire.jsonrpc import Asked, Replied
+from dragoman.wire.jsonrpc import IncomingRequest, Response
 from dragoman.wire.redactor import Redactor
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Pump:
         self._resumes = False
         """It was started to go on where another one stopped."""
         self._lifetime = "session"
-        self.mail = Mailbox(store, row.session_id, row.state.queue)
+        self.mail = MessageQueue(store, row.session_id, row.state.queue)
         self._row = row
         self._state = row.state
         self._adapter = adapter
@@ -168,9 +168,9 @@ class Pump:
                 self._interpreter.receive(heard)
             case Oversize(size=size, sha256=sha256, head=head):
                 self._interpreter.oversize(size, sha256, head)
-            case Asked(key=key, message=line):
+            case IncomingRequest(key=key, message=line):
                 self._interpreter.asked(key, line)
-            case Replied(tag=tag, reply=reply, message=reply_line):
+            case Response(tag=tag, reply=reply, message=reply_line):
                 self._interpreter.replied(tag, reply, reply_line)
             case _:
                 self._interpreter.stray(heard.error, heard.message)
@@ -282,7 +282,7 @@ class Pump:
         self._interpreter.opened(spec)
         await self._carry_out(self._interpreter.take())
 
-    async def _open(self, launch: Launch, found: Found) -> Channel:
+    async def _open(self, launch: Launch, found: InstalledAgent) -> Channel:
         if launch.lifetime == "shared":
             return await self._agents.servers.seat(
                 self._adapter,
@@ -297,7 +297,7 @@ class Pump:
         stderr_file = StderrFile(
             Path(settings.data_dir), self._row.session_id, settings.max_stderr_bytes
         )
-        process = AgentProcess(
+        process = AgentSubprocess(
             self._wake,
             self._mark,
             settings.max_line_bytes,
@@ -310,7 +310,7 @@ class Pump:
             redactor=lambda: self._redactor,
         )
         await process.start(launch, child_environ())
-        return Own(process, launch, self._wake)
+        return DedicatedProcess(process, launch, self._wake)
 
     # --- Ends ---
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from dragoman.errors import Conflict, DragomanError, SessionNotFound
 from dragoman.runtime.processes import linux
 from dragoman.runtime.session import age
-from dragoman.runtime.session.manager import Sessions
+from dragoman.runtime.session.manager import SessionManager
 from dragoman.settings import Settings
 from dragoman.store import Store
 from dragoman.store.ids import now_ms
@@ -30,7 +30,7 @@ class Upkeep:
 
     def __init__(
         self,
-        sessions: Sessions,
+        sessions: SessionManager,
         store: Store,
         settings: Settings,
         *,
@@ -46,7 +46,7 @@ class Upkeep:
         self._looked_at_ms: int | None = None
         """By the clock that nobody can set; None: not yet."""
         self._note_path = Path(settings.data_dir) / NOTE
-        self._note: age.Note | None = None
+        self._note: age.ClockNote | None = None
 
     async def run(self) -> None:
         """Look at once, and then every minute, for as long as we live."""
@@ -70,7 +70,7 @@ class Upkeep:
         seen_ms = None if self._looked_at_ms is None else uptime_ms - self._looked_at_ms
         note = self._note or age.load(self._note_path)
         if note is None:  # the last thing that happened was before now, whatever the clock says
-            note = age.Note(await self._store.touched_at() or wall_ms)
+            note = age.ClockNote(await self._store.touched_at() or wall_ms)
         limit_ms = min(UNSEEN_MS, self._retain_ms // 2)
         found = age.look(note, wall_ms, seen_ms, limit_ms)
         if found.skips != note.skips and wall_ms > note.looked_at_ms:

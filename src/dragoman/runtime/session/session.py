@@ -17,8 +17,8 @@ from dragoman import errors, logs
 from dragoman.adapter import Adapter
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.attachments import prompt_of
-from dragoman.runtime.session.calls import Inbox
-from dragoman.runtime.session.concurrency import Limits
+from dragoman.runtime.session.calls import CallQueue
+from dragoman.runtime.session.concurrency import ConcurrencyLimits
 from dragoman.runtime.session.deadlines import Deadlines
 from dragoman.runtime.session.message_queue import size_of
 from dragoman.runtime.session.pump import Pump
@@ -52,7 +52,7 @@ class Session:
         settings: Settings,
         mark: str,
         redactor: Redactor | None,
-        limits: Limits,
+        limits: ConcurrencyLimits,
         on_end: Callable[[Session], None],
     ) -> None:
         self.id = row.session_id
@@ -65,7 +65,7 @@ class Session:
         self._image_room_bytes = settings.max_line_bytes // 2
         self._on_end = on_end
         self._news = asyncio.Event()
-        self._inbox = Inbox(self._news.set)
+        self._inbox = CallQueue(self._news.set)
         mark = f"{mark}:{row.session_id}"
         self._pump = Pump(row, adapter, agents, store, settings, mark, redactor, self._news.set)
         self._mail = self._pump.mail
@@ -116,7 +116,7 @@ class Session:
     def accepting(self, row: MessageRow) -> Iterator[errors.RequestError | None]:
         """While a message is accepted, its place is kept; the error: there is none."""
         size = size_of(row)
-        full = errors.SessionEnded(self.id) if self._retiring else self._full(size)
+        full = errors.SessionEndedError(self.id) if self._retiring else self._full(size)
         self._accepting[row.message_id] = size
         try:
             claimed = None if self.busy or full else self._limits.claim(self.id, self._news.set)
@@ -175,7 +175,7 @@ class Session:
     async def close(self) -> None:
         """The daemon stops: the turn ends as interrupted, the session does not end."""
         if self._task is not None and not self._task.done():
-            with contextlib.suppress(errors.SessionEnded):
+            with contextlib.suppress(errors.SessionEndedError):
                 await self._act(self._suspend, patient=True)
             await self._task
 
@@ -224,7 +224,7 @@ class Session:
 
     def _over(self) -> errors.DragomanError:
         stopping = errors.Unavailable("the daemon is stopping")
-        return errors.SessionEnded(self.id) if self._normalizer.ended else stopping
+        return errors.SessionEndedError(self.id) if self._normalizer.ended else stopping
 
     def _take_stock(self) -> None:
         """Start and stop clocks, and give back the places that are not needed."""

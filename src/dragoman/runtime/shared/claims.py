@@ -23,7 +23,7 @@ class _Held(Struct, Generic[Message], frozen=True):
     until: float
 
 
-class Routes(Generic[Who, Message]):
+class Claims(Generic[Who, Message]):
     """Claims, what is held for a claim that may come, and what was claimed once."""
 
     def __init__(self) -> None:

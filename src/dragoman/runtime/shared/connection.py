@@ -15,7 +15,7 @@ from dragoman.runtime.processes.channel import Heard
 from dragoman.runtime.processes.process import BATCH_BYTES, PAUSE_ABOVE_BYTES
 from dragoman.schema.events import Stderr
 from dragoman.steps import Outgoing
-from dragoman.wire.jsonrpc import Asked, Replied, Stray
+from dragoman.wire.jsonrpc import IncomingRequest, Response, Stray
 
 _LEFT = Exit(
     code=None,
@@ -39,20 +39,20 @@ class Host(Protocol):
     def pid(self) -> int:
         """The process's id."""
 
-    async def send(self, seat: Seat, said: Outgoing) -> None:
+    async def send(self, seat: SharedConnection, said: Outgoing) -> None:
         """Tell the agent something on behalf of this seat."""
 
     async def gone_within(self, seconds: float) -> bool:
         """Wait for the process to be gone; whether it is."""
 
-    async def leave(self, seat: Seat) -> None:
+    async def leave(self, seat: SharedConnection) -> None:
         """Forget this seat."""
 
     def taken(self) -> None:
         """Some seat has taken what waited for it."""
 
 
-class Seat:
+class SharedConnection:
     """What the shared process says to one session, and what it is told by it."""
 
     shared = True
@@ -132,7 +132,7 @@ class Seat:
 
     def hear(self, heard: Heard, number: int) -> None:
         """The process says something to this session; what was held for it keeps its place."""
-        if isinstance(heard, Asked):
+        if isinstance(heard, IncomingRequest):
             self.asked.add(heard.key)
         said = _Said(number, heard, _size(heard))
         in_order = not self._heard or self._heard[-1].number < number
@@ -157,7 +157,7 @@ def _size(heard: Heard) -> int:
     match heard:
         case bytes():
             return len(heard)
-        case Asked(message=message) | Stray(message=message) | Replied(message=message):
+        case IncomingRequest(message=message) | Stray(message=message) | Response(message=message):
             return len(message or b"")
         case _:
             return len(heard.head)

@@ -13,22 +13,22 @@ from dragoman.core.interpreter import keys_of
 from dragoman.errors import AgentProcessExited, DaemonError, DeadlinePassed, Unavailable
 from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes.channel import line_of, peer_of, wake_in
-from dragoman.runtime.processes.process import AgentProcess
+from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.runtime.session.adapter_defects import report_defect
-from dragoman.runtime.shared.claims import Routes
-from dragoman.runtime.shared.connection import Seat
+from dragoman.runtime.shared.claims import Claims
+from dragoman.runtime.shared.connection import SharedConnection
 from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send, Unparsed
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import (
     METHOD_NOT_FOUND,
-    Answered,
-    Asked,
+    IncomingRequest,
+    Notification,
     Peer,
-    Refused,
-    Replied,
     Reply,
+    Response,
+    Result,
+    RpcError,
     Stray,
-    Told,
 )
 
 log = logging.getLogger(__name__)
@@ -42,13 +42,13 @@ UNROUTABLE = "unroutable"
 KEPT_BYTES = 1 << 16
 """So much of a message goes to the process's log."""
 
-_Tag = tuple[Seat, str] | asyncio.Future[Reply]
-_Numbered = tuple[int, Told | Asked]
-_GONE = Refused(code=-32000, message="the session that this is for is gone")
-_NOBODY = Refused(code=METHOD_NOT_FOUND, message="there is nobody here for this")
+_Tag = tuple[SharedConnection, str] | asyncio.Future[Reply]
+_Numbered = tuple[int, Notification | IncomingRequest]
+_GONE = RpcError(code=-32000, message="the session that this is for is gone")
+_NOBODY = RpcError(code=METHOD_NOT_FOUND, message="there is nobody here for this")
 
 
-class Exchange:
+class Multiplexer:
     """One process, from its start to its end. `run` reads and routes; sessions write."""
 
     def __init__(
@@ -56,13 +56,13 @@ class Exchange:
         name: str,
         adapter: Adapter,
         launch: Launch,
-        process: AgentProcess,
+        process: AgentSubprocess,
         news: asyncio.Event,
         note: Callable[[bytes], None],
         tally: Counter[str],
         on_leave: Callable[[], None],
     ) -> None:
-        self.seats: set[Seat] = set()
+        self.seats: set[SharedConnection] = set()
         self.doomed = False
         """The process is to end."""
         self.why: str | None = None
@@ -75,7 +75,7 @@ class Exchange:
         self._tally = tally
         self._on_leave = on_leave
         self._peer: Peer[_Tag] = peer_of(launch) or Peer()
-        self._routes: Routes[Seat, _Numbered] = Routes()
+        self._routes: Claims[SharedConnection, _Numbered] = Claims()
         self._count = 0
         """How many messages the process has sent."""
         self._writing = asyncio.Lock()
@@ -94,9 +94,9 @@ class Exchange:
         """The process is gone, and everybody knows."""
         return self._over.is_set()
 
-    def seat(self, session_id: str, wake: Callable[[], None]) -> Seat:
+    def seat(self, session_id: str, wake: Callable[[], None]) -> SharedConnection:
         """A place for a session."""
-        seat = Seat(self, session_id, wake)
+        seat = SharedConnection(self, session_id, wake)
         self.seats.add(seat)
         return seat
 
@@ -143,14 +143,14 @@ class Exchange:
             self._unroutable(f"oversize: {line.size} bytes, sha256 {line.sha256}", line.head)
             return
         heard = self._peer.receive(line)
-        if isinstance(heard, Replied):
+        if isinstance(heard, Response):
             self._replied(heard)
         elif isinstance(heard, Stray):
             self._unroutable(heard.error, line)
         else:
             self._route(heard)
 
-    def _replied(self, replied: Replied[_Tag]) -> None:
+    def _replied(self, replied: Response[_Tag]) -> None:
         if isinstance(replied.tag, asyncio.Future):
             if not replied.tag.done():
                 replied.tag.set_result(replied.reply)
@@ -159,10 +159,10 @@ class Exchange:
         if seat.left:
             self._write_down("late", replied.message or b"")
         else:
-            reply = Replied(tag=tag, reply=replied.reply, message=replied.message)
+            reply = Response(tag=tag, reply=replied.reply, message=replied.message)
             seat.hear(reply, self._count)
 
-    def _route(self, said: Told | Asked) -> None:
+    def _route(self, said: Notification | IncomingRequest) -> None:
         keys = keys_of(self._adapter, said.message, partial(report_defect, self._adapter))
         if isinstance(keys, Unparsed):
             self._refuse(said, _NOBODY)
@@ -183,13 +183,13 @@ class Exchange:
         else:
             self._hold(keys, said)
 
-    def _hold(self, keys: tuple[str, ...], said: Told | Asked) -> None:
+    def _hold(self, keys: tuple[str, ...], said: Notification | IncomingRequest) -> None:
         until = wake_in(HOLD_S, self._news.set)
         held = self._count, said
         for _, other in self._routes.hold(keys, held, len(said.message), until):
             self._nobodys(other)
 
-    def _nobodys(self, said: Told | Asked) -> None:
+    def _nobodys(self, said: Notification | IncomingRequest) -> None:
         self._refuse(said, _NOBODY)
         self._unroutable("nobody claimed it", said.message)
 
@@ -213,7 +213,7 @@ class Exchange:
         line = line_of(self._peer, said, answer, self._news.set)
         assert line is not None
         if isinstance(said, Notify):
-            answer.set_result(Answered(b"null"))
+            answer.set_result(Result(b"null"))
         self._waiting.add(answer)
         try:
             await self._write(line)
@@ -221,7 +221,7 @@ class Exchange:
         finally:
             self._waiting.discard(answer)
 
-    async def send(self, seat: Seat, said: Outgoing) -> None:
+    async def send(self, seat: SharedConnection, said: Outgoing) -> None:
         """Tell the agent something on behalf of a session. Raise DaemonError."""
         match said:
             case Claim(native_key=key):
@@ -238,7 +238,7 @@ class Exchange:
         line = line_of(self._peer, said, tag, self._news.set)
         return None if line is None else await self._write(line)
 
-    def _claim(self, seat: Seat, key: str) -> None:
+    def _claim(self, seat: SharedConnection, key: str) -> None:
         other = self._routes.find((key,))
         if other is not None and other is not seat:
             raise Unavailable(
@@ -258,11 +258,11 @@ class Exchange:
                 self.condemn(str(error) if isinstance(error, DeadlinePassed) else None)
                 raise
 
-    def _refuse(self, said: Told | Asked, why: Refused) -> None:
-        if isinstance(said, Asked):
+    def _refuse(self, said: Notification | IncomingRequest, why: RpcError) -> None:
+        if isinstance(said, IncomingRequest):
             self._answer(said.key, why)
 
-    def _answer(self, key: str, why: Refused) -> None:
+    def _answer(self, key: str, why: RpcError) -> None:
         self._mention(self._peer.respond(key, why))
 
     def _part_with(self, key: str) -> None:
@@ -306,7 +306,7 @@ class Exchange:
         await self.wait()
         return True
 
-    async def leave(self, seat: Seat) -> None:
+    async def leave(self, seat: SharedConnection) -> None:
         """A session goes; what the agent wanted of it is refused, the process goes on."""
         if seat in self.seats and (self.doomed or self._process.exited):
             self.condemn(None)
@@ -333,5 +333,5 @@ class Exchange:
         self._over.set()
 
 
-def _give(seat: Seat, said: Told | Asked, number: int) -> None:
-    seat.hear(said.message if isinstance(said, Told) else said, number)
+def _give(seat: SharedConnection, said: Notification | IncomingRequest, number: int) -> None:
+    seat.hear(said.message if isinstance(said, Notification) else said, number)

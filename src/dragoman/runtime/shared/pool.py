@@ -13,8 +13,8 @@ from dragoman.errors import Unavailable
 from dragoman.facts import Launch
 from dragoman.runtime.processes.process import Lives
 from dragoman.runtime.processes.running import Holder
-from dragoman.runtime.shared.connection import Seat
-from dragoman.runtime.shared.process import Server
+from dragoman.runtime.shared.connection import SharedConnection
+from dragoman.runtime.shared.process import SharedProcess
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings
 from dragoman.steps import Request
@@ -37,7 +37,7 @@ class Servers:
         self._mark = mark
         self._lives = lives
         self._redactor = redactor
-        self._servers: dict[tuple[str, str | None, bytes], Server] = {}
+        self._servers: dict[tuple[str, str | None, bytes], SharedProcess] = {}
         self._stopping = False
 
     async def seat(
@@ -49,7 +49,7 @@ class Servers:
         wake: Callable[[], None],
         store: Store,
         redactor: Redactor | None,
-    ) -> Seat:
+    ) -> SharedConnection:
         """A session's place at the process that such a launch gives. Raise DaemonError."""
         server = self._server(adapter, launch, version, store)
         server.keep_secret(() if redactor is None else redactor.secrets)
@@ -63,7 +63,7 @@ class Servers:
 
     def _server(
         self, adapter: Adapter, launch: Launch, version: str | None, store: Store
-    ) -> Server:
+    ) -> SharedProcess:
         if self._stopping:
             raise Unavailable("the daemon is stopping")
         key = adapter.id, version, msgspec.json.encode(launch, order="sorted")
@@ -71,7 +71,7 @@ class Servers:
             self._servers = {k: s for k, s in self._servers.items() if not s.blank}
             name = self._new_name(adapter.id)
             lives = self._lives[adapter.id]
-            self._servers[key] = Server(
+            self._servers[key] = SharedProcess(
                 name, adapter, launch, self._settings, self._mark, store, lives, self._redactor
             )
         return self._servers[key]

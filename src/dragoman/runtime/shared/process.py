@@ -11,15 +11,15 @@ from pathlib import Path
 from dragoman.adapter import Adapter
 from dragoman.errors import AgentProcessExited, DaemonError, Unavailable
 from dragoman.facts import Exit, Launch
-from dragoman.runtime.processes.process import AgentProcess, Lives
+from dragoman.runtime.processes.process import AgentSubprocess, Lives
 from dragoman.runtime.processes.stderr import StderrFile, without_secrets
-from dragoman.runtime.shared.connection import Seat
-from dragoman.runtime.shared.multiplexer import UNROUTABLE, Exchange
+from dragoman.runtime.shared.connection import SharedConnection
+from dragoman.runtime.shared.multiplexer import UNROUTABLE, Multiplexer
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings, child_environ
 from dragoman.steps import Request
 from dragoman.store import Store
-from dragoman.wire.jsonrpc import Overdue, Refused, Reply
+from dragoman.wire.jsonrpc import Overdue, Reply, RpcError
 from dragoman.wire.redactor import Redactor, Secret
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ PATIENT_S = 2.0
 """A longer wait is refused: the person hears why, and may try again."""
 
 
-class Server:
+class SharedProcess:
     """One process after another, under one name."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Server:
         self._store = store
         self._lives = lives
         self._redactor = redactor
-        self._exchange: Exchange | None = None
+        self._exchange: Multiplexer | None = None
         self._task: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
         self._idle: asyncio.TimerHandle | None = None
@@ -111,7 +111,7 @@ class Server:
 
     # --- Starting ---
 
-    async def seat(self, session_id: str, wake: Callable[[], None]) -> Seat:
+    async def seat(self, session_id: str, wake: Callable[[], None]) -> SharedConnection:
         """A place for a session, at a process that serves. Raise DaemonError."""
         exchange = await self._serving()
         seat = exchange.seat(session_id, wake)
@@ -122,7 +122,7 @@ class Server:
         """Ask for something that is about no running session. Raise DaemonError."""
         return await (await self._serving()).ask(said)
 
-    async def _serving(self) -> Exchange:
+    async def _serving(self) -> Multiplexer:
         """The process that serves, started where none does. Raise DaemonError."""
         if not self.running:
             if self._starting is None:
@@ -163,12 +163,12 @@ class Server:
         self._keep()
         log.info("shared agent started", extra={"server": self.name, "pid": exchange.pid})
 
-    async def _launched(self) -> Exchange:
+    async def _launched(self) -> Multiplexer:
         settings, news = self._settings, asyncio.Event()
         # No session's id has a plus sign.
         name = f"server+{self.name}"
         book = StderrFile(Path(settings.data_dir), name, settings.max_stderr_bytes)
-        process = AgentProcess(
+        process = AgentSubprocess(
             news.set,
             self.mark,
             settings.max_line_bytes,
@@ -185,7 +185,7 @@ class Server:
         except AgentProcessExited as error:
             self._failed(str(error))
             raise
-        exchange = self._exchange = Exchange(
+        exchange = self._exchange = Multiplexer(
             self.name,
             self._adapter,
             self._launch,
@@ -200,7 +200,7 @@ class Server:
             exchange.condemn(None)
         return exchange
 
-    async def _greet(self, exchange: Exchange) -> None:
+    async def _greet(self, exchange: Multiplexer) -> None:
         """Say hello, once for all sessions; who does not answer is ended."""
         for said in self._adapter.greeting:
             try:
@@ -208,7 +208,7 @@ class Server:
             except DaemonError:
                 exchange.condemn(None)
             else:
-                if isinstance(reply, Refused):
+                if isinstance(reply, RpcError):
                     exchange.condemn(f"it refused {said.method!r}: {reply.message}")
                 elif isinstance(reply, Overdue):
                     exchange.condemn(f"it did not answer {said.method!r}")
@@ -218,7 +218,7 @@ class Server:
 
     # --- Ends ---
 
-    async def _run(self, exchange: Exchange) -> None:
+    async def _run(self, exchange: Multiplexer) -> None:
         exit = await exchange.run(self._settings.stop_deadline_s)
         if self._unused:
             self._failures = 0

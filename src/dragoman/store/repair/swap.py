@@ -29,7 +29,7 @@ _REPLACED_BY = {FILES: (FILES,), DATABASE: (DATABASE, LOG)}
 """In this order: a database without its files would name what is not there."""
 
 
-class Note(Struct, frozen=True):
+class SwapNote(Struct, frozen=True):
     """Lies beside what is to come."""
 
     aside: dict[str, str]
@@ -63,7 +63,7 @@ def leave(made: Path, data_dir: Path, aside: dict[str, str]) -> None:
 
 def _complete(made: Path, aside: dict[str, str]) -> None:
     (made / DATABASE).chmod(0o600)
-    (made / _NOTE).write_bytes(msgspec.json.encode(Note(aside)))
+    (made / _NOTE).write_bytes(msgspec.json.encode(SwapNote(aside)))
     sync_tree(made)
 
 
@@ -86,7 +86,7 @@ def finish(data_dir: Path) -> bool:
 
 def _finish(begun: Path, data_dir: Path) -> None:
     if (begun / DATABASE).exists():  # it goes last
-        note = msgspec.json.decode((begun / _NOTE).read_bytes(), type=Note)
+        note = msgspec.json.decode((begun / _NOTE).read_bytes(), type=SwapNote)
         done: list[tuple[Path, Path]] = []
         try:
             for name in _REPLACED_BY:
@@ -101,7 +101,9 @@ def _finish(begun: Path, data_dir: Path) -> None:
     shutil.rmtree(begun, ignore_errors=True)
 
 
-def _put(name: str, begun: Path, data_dir: Path, note: Note, done: list[tuple[Path, Path]]) -> None:
+def _put(
+    name: str, begun: Path, data_dir: Path, note: SwapNote, done: list[tuple[Path, Path]]
+) -> None:
     for old in _REPLACED_BY[name]:
         if (data_dir / old).exists():
             target = data_dir / note.aside[old]

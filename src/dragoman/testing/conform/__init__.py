@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dragoman.testing.conform.probe import Missed, Probe, Untried
+from dragoman.testing.conform.probe import NoRecipe, Probe, ProbeFailure
 from dragoman.testing.conform.probes import PROBES, chosen
-from dragoman.testing.conform.report import Breach, Finding, Lost, Report, Row, row
+from dragoman.testing.conform.report import (
+    Breach,
+    ConformReport,
+    Finding,
+    Row,
+    UnaccountedMessage,
+    row,
+)
 from dragoman.testing.conform.run import Watch, conform
 
 __all__ = [
     "PROBES",
     "Breach",
+    "ConformReport",
     "Finding",
-    "Lost",
-    "Missed",
+    "NoRecipe",
     "Probe",
-    "Report",
+    "ProbeFailure",
     "Row",
-    "Untried",
+    "UnaccountedMessage",
     "Watch",
     "chosen",
     "conform",

@@ -12,14 +12,14 @@ import msgspec
 
 from dragoman.adapter import Adapter
 from dragoman.client import Client
-from dragoman.errors import DragomanError, SessionEnded
-from dragoman.facts import Block, Drill
+from dragoman.errors import DragomanError, SessionEndedError
+from dragoman.facts import Block, ProbeRecipes
 from dragoman.schema.commands import Attachment, PermissionReply
 from dragoman.schema.events import Event, PermissionRequested, QuestionRequested
 from dragoman.schema.http import CreateSession, Delivery, PatchSession
 from dragoman.testing.conform.daemon import House
 from dragoman.testing.conform.listener import Ear
-from dragoman.testing.conform.probe import Missed, Untried
+from dragoman.testing.conform.probe import NoRecipe, ProbeFailure
 from dragoman.testing.conform.query import ends_turn
 from dragoman.testing.model import ScriptedModel, StepLike
 from dragoman.testing.recordings.transcript import Run, load
@@ -100,7 +100,7 @@ class Talk:
 
     def end(self) -> None:
         """End the session, if it has not ended."""
-        with contextlib.suppress(SessionEnded):
+        with contextlib.suppress(SessionEndedError):
             self._client.terminate(self.id)
         self._ear.close()
 
@@ -108,7 +108,7 @@ class Talk:
 class Stage:
     """What a probe needs. `model` is None for an agent that is driven by prompts."""
 
-    def __init__(self, house: House, adapter: Adapter, drill: Drill, folder: Path) -> None:
+    def __init__(self, house: House, adapter: Adapter, drill: ProbeRecipes, folder: Path) -> None:
         self.adapter = adapter
         self.drill = drill
         self.workspace = folder / "workspace"
@@ -199,7 +199,7 @@ class Stage:
             return self._cue(name or act, ())
         call: Callable[..., Block | tuple[Block, ...]] | None = getattr(self.drill, act)
         if call is None:
-            raise Untried(f"the drill has no {act!r}")
+            raise NoRecipe(f"the drill has no {act!r}")
         made = call(*given)
         first, *others = made if isinstance(made, tuple) else (made,)
         rest = ({"blocks": [block]} for block in others)
@@ -214,7 +214,7 @@ class Stage:
         if self.model is None:
             return self._cue("plan", ())
         if self.drill.plan is None:
-            raise Untried("the drill has no 'plan'")
+            raise NoRecipe("the drill has no 'plan'")
         calls = self.drill.plan(plan, self.asked())
         return self._cue("plan", (*({"blocks": [call]} for call in calls), {"text": DONE}))
 
@@ -229,7 +229,7 @@ class Stage:
             self._cues += 1
             return f"{PROMPT} ({self._cues})"  # each unlike the others, to be told apart
         if name not in self.drill.prompts:
-            raise Untried(f"the drill has no prompt {name!r}")
+            raise NoRecipe(f"the drill has no prompt {name!r}")
         return self.drill.prompts[name].format(**words)
 
     def asked(self) -> str:
@@ -246,11 +246,11 @@ class Stage:
 
     def _last_body(self, model: ScriptedModel) -> Any:
         if not model.mains:
-            raise Missed("a request to the model", "none")
+            raise ProbeFailure("a request to the model", "none")
         return model.mains[-1].body
 
 
-def furnish(home: Path, drill: Drill, url: str) -> None:
+def furnish(home: Path, drill: ProbeRecipes, url: str) -> None:
     """Put into a home what the agent must find there, for the model at this URL."""
     for name, text in (drill.files(url) if drill.files else {}).items():
         path = home / name

@@ -9,7 +9,7 @@ from msgspec import Struct
 from dragoman.adapter import Adapter
 from dragoman.client import encode_event
 from dragoman.schema.events import AgentUnparsed, Event
-from dragoman.testing.conform.report import Breach, Lost
+from dragoman.testing.conform.report import Breach, UnaccountedMessage
 from dragoman.testing.conformance import check
 from dragoman.testing.recordings.transcript import Run, dump
 from dragoman.testing.unaccounted import Share, said_in, share_in, vanished_in
@@ -47,10 +47,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
         """How many native messages are shown, are noise, or are lost."""
         return share_in(adapter, self._raws(), self._lines(adapter))
 
-    def vanished(self, adapter: Adapter) -> list[Lost]:
+    def vanished(self, adapter: Adapter) -> list[UnaccountedMessage]:
         """The native messages that are lost."""
         lines = vanished_in(adapter, self._raws(), self._lines(adapter))
-        return [Lost(probe=self.probe, line=line.decode(errors="replace")) for line in lines]
+        return [
+            UnaccountedMessage(probe=self.probe, line=line.decode(errors="replace"))
+            for line in lines
+        ]
 
     def keep(self, folder: Path) -> None:
         """Write down the events of each session, and all that its agents heard and said."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dragoman.client import Client
 from dragoman.errors import DragomanError
 from dragoman.schema.events import Event, TurnEnded
-from dragoman.testing.conform.probe import Missed
+from dragoman.testing.conform.probe import ProbeFailure
 
 PATIENCE_S = 15.0
 """How long an agent may take for anything, on a busy machine."""
@@ -45,11 +45,13 @@ class Ear:
                     if wanted(event):
                         return event
                     if event.type in (last, "session.ended"):
-                        raise Missed(expected, _told(later))
+                        raise ProbeFailure(expected, _told(later))
                 if self._failure is not None:
                     raise self._failure
                 if not self._news.wait(deadline - time.monotonic()):
-                    raise Missed(expected, f"nothing of it in {PATIENCE_S:.0f} s, {_told(later)}")
+                    raise ProbeFailure(
+                        expected, f"nothing of it in {PATIENCE_S:.0f} s, {_told(later)}"
+                    )
 
     def close(self) -> None:
         """Wait for the end of the session to be heard."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dragoman.testing.conform.context import Stage
 
 
-class Missed(DragomanError):
+class ProbeFailure(DragomanError):
     """What was expected did not happen; this did."""
 
     title = "Missed"
@@ -25,7 +25,7 @@ class Missed(DragomanError):
         self.seen = seen
 
 
-class Untried(DragomanError):
+class NoRecipe(DragomanError):
     """The agent's drill does not say how to make it do this."""
 
     title = "Untried"
@@ -46,4 +46,4 @@ class Probe(Struct, frozen=True, kw_only=True):
 def expect(holds: object, expected: str, seen: object) -> None:
     """Raise Missed unless it holds."""
     if not holds:
-        raise Missed(expected, str(seen))
+        raise ProbeFailure(expected, str(seen))

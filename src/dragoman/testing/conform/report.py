@@ -49,21 +49,21 @@ class Breach(Struct, frozen=True, kw_only=True):
     message: str
 
 
-class Lost(Struct, frozen=True, kw_only=True):
+class UnaccountedMessage(Struct, frozen=True, kw_only=True):
     """A native message that left no event, and is not known as noise."""
 
     probe: str
     line: str
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class ConformReport(Struct, frozen=True, kw_only=True):
     """All that the probes of one agent have found."""
 
     agent: str
     version: str | None
     rows: tuple[Row, ...]
     share: Share
-    vanished: tuple[Lost, ...]
+    vanished: tuple[UnaccountedMessage, ...]
     unparsed: int
     breaches: tuple[Breach, ...]
     seconds: float

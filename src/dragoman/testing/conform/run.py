@@ -12,13 +12,13 @@ from pathlib import Path
 from dragoman.adapter import Adapter
 from dragoman.client import Unreachable
 from dragoman.errors import DragomanError, InvalidRequest
-from dragoman.facts import Drill
+from dragoman.facts import ProbeRecipes
 from dragoman.testing.conform.context import Stage, runs_in
 from dragoman.testing.conform.daemon import House
 from dragoman.testing.conform.evidence import Evidence
-from dragoman.testing.conform.probe import Missed, Probe, Untried
+from dragoman.testing.conform.probe import NoRecipe, Probe, ProbeFailure
 from dragoman.testing.conform.probes import chosen
-from dragoman.testing.conform.report import Finding, Report, Row, row, total
+from dragoman.testing.conform.report import ConformReport, Finding, Row, row, total
 
 AT_ONCE = 2
 
@@ -34,7 +34,7 @@ def conform(
     version: str | None = None,
     only: Sequence[str] = (),
     watch: Watch = lambda probe, row: None,
-) -> Report:
+) -> ConformReport:
     """Try an agent, started by this command; what failed is kept in the folder.
 
     The daemon runs its own adapter of that id; declared is what the given one says.
@@ -63,7 +63,7 @@ def conform(
 class _Bench:
     """What was found so far."""
 
-    def __init__(self, adapter: Adapter, drill: Drill, folder: Path, watch: Watch) -> None:
+    def __init__(self, adapter: Adapter, drill: ProbeRecipes, folder: Path, watch: Watch) -> None:
         self._adapter = adapter
         self._drill = drill
         self._folder = folder
@@ -82,7 +82,7 @@ class _Bench:
 
     def report(
         self, names: Sequence[str], tapes: Path, version: str | None, seconds: float
-    ) -> Report:
+    ) -> ConformReport:
         """Judge what the probes left behind, and keep what is needed to understand a failure."""
         rows = tuple(self._rows[name] for name in names)
         evidence = [self._evidence(name, tapes) for name in names]
@@ -96,7 +96,7 @@ class _Bench:
         for each in evidence:
             if each.probe in failed:
                 each.keep(self._folder / each.probe)
-        return Report(
+        return ConformReport(
             agent=self._adapter.id,
             version=version,
             rows=rows,
@@ -124,9 +124,9 @@ def _find(stage: Stage, probe: Probe) -> Finding:
     try:
         with stage:
             probe.trial(stage)
-    except Missed as missed:
+    except ProbeFailure as missed:
         observed, expected, seen = False, missed.expected, missed.seen
-    except Untried as untried:
+    except NoRecipe as untried:
         observed, seen = None, str(untried)
     except Unreachable:
         raise  # a defect of ours, and nothing about the agent

@@ -22,11 +22,11 @@ from dragoman.testing.mock.prompts import choose
 STOP_REASONS = {"completed": "end_turn", "failed": "error", "interrupted": "interrupted"}
 
 
-class Interrupted(Exception):
+class TurnInterrupted(Exception):
     """Somebody wants the turn to stop."""
 
 
-class Inbox:
+class InputReader:
     """What the daemon says, read without blocking the turn."""
 
     def __init__(self, fd: int) -> None:
@@ -57,7 +57,7 @@ class Agent:
         given = options.get("session")
         self._session = given if given and not forks else f"mock-{os.urandom(6).hex()}"
         self._model = options.get("model", "mock")
-        self._inbox = Inbox(sys.stdin.fileno())
+        self._inbox = InputReader(sys.stdin.fileno())
         self._prompts: deque[Message] = deque()
         self._turns = 0
         self._said_bytes = 0
@@ -92,7 +92,7 @@ class Agent:
         self._busy = True
         try:
             ending = self._perform(choose(prompt["text"]))
-        except Interrupted:
+        except TurnInterrupted:
             ending = "interrupted"
         self._busy = False
         outcome = "completed" if ending == "goodbye" else ending
@@ -149,7 +149,7 @@ class Agent:
             case {"type": "prompt"}:
                 self._prompts.append(command)
             case {"type": "interrupt"} if self._busy:
-                raise Interrupted
+                raise TurnInterrupted
             case {"type": "configure", "model": str(model)}:
                 self._model = model
 

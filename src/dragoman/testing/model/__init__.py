@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.testing.model.requests import Request
+from dragoman.testing.model.requests import ModelRequest
 from dragoman.testing.model.script import ScriptError, StepLike, load, parse
 from dragoman.testing.model.server import ScriptedModel
 from dragoman.testing.model.steps import (
@@ -22,7 +22,7 @@ __all__ = [
     "CustomTool",
     "Gate",
     "HttpError",
-    "Request",
+    "ModelRequest",
     "ScriptError",
     "ScriptedModel",
     "Step",

@@ -12,7 +12,7 @@ from dragoman.testing.model.chat import CHAT
 from dragoman.testing.model.frames import Dialect, Event
 from dragoman.testing.model.messages import MESSAGES
 from dragoman.testing.model.play import Gates, Play
-from dragoman.testing.model.requests import Request, Unreadable, carries_tools, decoded
+from dragoman.testing.model.requests import ModelRequest, Unreadable, carries_tools, decoded
 from dragoman.testing.model.responses import RESPONSES
 from dragoman.testing.model.state import Desk
 from dragoman.testing.model.steps import HttpError, Usage
@@ -41,7 +41,7 @@ class App:
         """Answer one request."""
         http = HttpRequest(scope, receive)
         headers = dict(http.headers)
-        request = Request(http.method, scope["path"], headers, query=http.url.query)
+        request = ModelRequest(http.method, scope["path"], headers, query=http.url.query)
         dialect = _dialect(request)
         try:
             request.body = decoded(await http.body(), headers.get("content-encoding", ""))
@@ -65,14 +65,14 @@ class App:
         self._desk.finish(request, "answered")
 
 
-def _dialect(request: Request) -> Dialect | None:
+def _dialect(request: ModelRequest) -> Dialect | None:
     if request.method != "POST":
         return None
     path = request.path.rstrip("/")
     return next((found for end, found in DIALECTS.items() if path.endswith(end)), None)
 
 
-def _aside(request: Request) -> tuple[int, Event]:
+def _aside(request: ModelRequest) -> tuple[int, Event]:
     above, _, name = request.path.rstrip("/").rpartition("/")
     if request.headers.get("upgrade", "").lower() == "websocket":
         return _refusal(MESSAGES, 426, "there are no web sockets here")

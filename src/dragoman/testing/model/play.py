@@ -10,7 +10,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from dragoman.testing.model.frames import Beat, Dialect, Reply, arranged, failure, last_delta
-from dragoman.testing.model.requests import Request
+from dragoman.testing.model.requests import ModelRequest
 from dragoman.testing.model.state import Desk
 from dragoman.testing.model.steps import HttpError, Step
 
@@ -43,7 +43,7 @@ class Play:
     """The answer to one request."""
 
     def __init__(
-        self, desk: Desk, gates: Gates, dialect: Dialect, request: Request, step: Step
+        self, desk: Desk, gates: Gates, dialect: Dialect, request: ModelRequest, step: Step
     ) -> None:
         self._desk = desk
         self._gates = gates

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from dragoman.testing.model.requests import Request
+from dragoman.testing.model.requests import ModelRequest
 from dragoman.testing.model.script import ScriptError, StepLike, parse
 from dragoman.testing.model.steps import Step
 
@@ -48,13 +48,13 @@ class Ids:
             self._used.add(each)
 
 
-class Progress:
+class ScriptProgress:
     """A script, and how far it is. Not thread-safe by itself."""
 
     def __init__(self) -> None:
         self.ids = Ids()
         self.gates: set[str] = set()
-        self.exhausted: list[Request] = []
+        self.exhausted: list[ModelRequest] = []
         self._waiting: list[_Waiting] = []
         self._numbers = itertools.count(1)
 
@@ -77,7 +77,7 @@ class Progress:
         self._waiting.clear()
         self.add(steps)
 
-    def take(self, request: Request) -> Step:
+    def take(self, request: ModelRequest) -> Step:
         """The step for a request; one that is not for the script gets an answer of its own."""
         if not request.is_main:
             return SIDE
@@ -88,7 +88,7 @@ class Progress:
         told = UNMATCHED.format(left=len(self._waiting)) if self._waiting else EXHAUSTED
         return Step(text=told)
 
-    def _serve(self, waiting: _Waiting, request: Request) -> Step:
+    def _serve(self, waiting: _Waiting, request: ModelRequest) -> Step:
         request.step = waiting.number
         waiting.times -= 1
         if not waiting.times:

@@ -25,7 +25,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(eq=False)
-class Request:
+class ModelRequest:
     """One request.
 
     `is_main`: it offers tools, and so takes a step of the script. `step`: the number of that step,

@@ -16,7 +16,7 @@ from uvicorn.server import ServerState
 from dragoman.errors import StartRefused
 from dragoman.testing.model.app import App
 from dragoman.testing.model.play import TRANSPORT, Gates
-from dragoman.testing.model.requests import Request
+from dragoman.testing.model.requests import ModelRequest
 from dragoman.testing.model.script import StepLike
 from dragoman.testing.model.state import Desk
 from dragoman.testing.model.steps import Step
@@ -35,7 +35,7 @@ class ScriptedModel:
         steps: Iterable[StepLike] = (),
         *,
         port: int = 0,
-        on_request: Callable[[Request], None] | None = None,
+        on_request: Callable[[ModelRequest], None] | None = None,
     ) -> None:
         """Take a script; `on_request` is called in the server's thread."""
         self._desk = Desk(on_request)
@@ -92,17 +92,17 @@ class ScriptedModel:
         return f"http://{HOST}:{self._port}"
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ModelRequest]:
         """All requests so far, in the order of their arrival."""
         return self._desk.requests()
 
     @property
-    def mains(self) -> list[Request]:
+    def mains(self) -> list[ModelRequest]:
         """Those that took a step, or found none."""
         return [request for request in self.requests if request.is_main]
 
     @property
-    def exhausted(self) -> list[Request]:
+    def exhausted(self) -> list[ModelRequest]:
         """The main requests that found no step: empty, if the script was right."""
         return self._desk.exhausted()
 
@@ -128,8 +128,8 @@ class ScriptedModel:
             self._loop.call_soon_threadsafe(self._gates.open, gate)
 
     def wait_for_request(
-        self, wanted: int | Callable[[Request], bool] = 1, timeout_s: float = 10.0
-    ) -> Request:
+        self, wanted: int | Callable[[ModelRequest], bool] = 1, timeout_s: float = 10.0
+    ) -> ModelRequest:
         """Give the n-th main request, or the first of all that fits, as soon as it is there.
 
         A predicate is asked again when an outcome becomes known. Raise TimeoutError.
@@ -175,6 +175,6 @@ class _Protocol(HttpToolsProtocol):
         cast(dict[str, Any], self.scope)[TRANSPORT] = self.transport
 
 
-def _nth_main(requests: list[Request], number: int) -> Request | None:
+def _nth_main(requests: list[ModelRequest], number: int) -> ModelRequest | None:
     mains = [request for request in requests if request.is_main]
     return mains[number - 1] if len(mains) >= number else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from dragoman.testing.model.progress import Ids, Progress
-from dragoman.testing.model.requests import Outcome, Request
+from dragoman.testing.model.progress import Ids, ScriptProgress
+from dragoman.testing.model.requests import ModelRequest, Outcome
 from dragoman.testing.model.script import ScriptError, StepLike
 from dragoman.testing.model.steps import Step
 
@@ -14,22 +14,22 @@ from dragoman.testing.model.steps import Step
 class Desk:
     """Takes in requests and gives out steps."""
 
-    def __init__(self, on_request: Callable[[Request], None] | None) -> None:
+    def __init__(self, on_request: Callable[[ModelRequest], None] | None) -> None:
         self._changed = threading.Condition()
-        self._progress = Progress()
-        self._requests: list[Request] = []
+        self._progress = ScriptProgress()
+        self._requests: list[ModelRequest] = []
         self._on_request = on_request
 
     # --- for the server ---
 
-    def take(self, request: Request) -> Step:
+    def take(self, request: ModelRequest) -> Step:
         """Record a request and give the step that answers it."""
         with self._changed:
             step = self._progress.take(request)
         self.record(request)
         return step
 
-    def record(self, request: Request) -> None:
+    def record(self, request: ModelRequest) -> None:
         """Record a request, after which everybody may see it."""
         with self._changed:
             self._requests.append(request)
@@ -37,7 +37,7 @@ class Desk:
         if self._on_request is not None:
             self._on_request(request)
 
-    def finish(self, request: Request, outcome: Outcome) -> None:
+    def finish(self, request: ModelRequest, outcome: Outcome) -> None:
         """Say how a request ended; the first to say it is right."""
         with self._changed:
             request.outcome = request.outcome or outcome
@@ -60,12 +60,12 @@ class Desk:
         with self._changed:
             self._progress.replace(steps)
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ModelRequest]:
         """All requests so far."""
         with self._changed:
             return list(self._requests)
 
-    def exhausted(self) -> list[Request]:
+    def exhausted(self) -> list[ModelRequest]:
         """The main requests that found no step."""
         with self._changed:
             return list(self._progress.exhausted)
@@ -83,8 +83,8 @@ class Desk:
             raise ScriptError(f"no step has a gate {name!r}; known: {', '.join(known) or 'none'}")
 
     def wait_for(
-        self, found: Callable[[list[Request]], Request | None], timeout_s: float
-    ) -> Request:
+        self, found: Callable[[list[ModelRequest]], ModelRequest | None], timeout_s: float
+    ) -> ModelRequest:
         """Wait until a request is found among those that came; raise TimeoutError."""
         with self._changed:
             request = self._changed.wait_for(lambda: found(self._requests), timeout_s)

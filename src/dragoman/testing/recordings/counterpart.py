@@ -15,9 +15,9 @@ from dragoman.core.interpreter import keys_of
 from dragoman.facts import Launch
 from dragoman.steps import Claim, Notify, Outgoing, Request, Respond, Send
 from dragoman.testing.recordings.substitutions import Substitutions, difference
-from dragoman.wire.jsonrpc import Asked, Peer, Replied, Stray, Told
+from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
 
-Heard = bytes | Asked | Replied[str] | Stray
+Heard = bytes | IncomingRequest | Response[str] | Stray
 """A message, a request, what became of one of ours, and what fits nothing."""
 
 
@@ -54,10 +54,10 @@ class Counterpart(Protocol):
 
 def counterpart(adapter: Adapter, launch: Launch, names: Substitutions) -> Counterpart:
     """The other side of a process that was launched so."""
-    return Lines(names) if launch.wire == "jsonl" else Calls(adapter, launch, names)
+    return PlainLines(names) if launch.wire == "jsonl" else Calls(adapter, launch, names)
 
 
-class Lines:
+class PlainLines:
     """Plain lines: they are the same if they are of the same kind."""
 
     def __init__(self, names: Substitutions) -> None:
@@ -109,7 +109,7 @@ class Lines:
         return True
 
 
-class Calls(Lines):
+class Calls(PlainLines):
     """JSON-RPC: a request is the same if its method is, and then its reply is ours."""
 
     def __init__(self, adapter: Adapter, launch: Launch, names: Substitutions) -> None:
@@ -122,7 +122,7 @@ class Calls(Lines):
         self._claimed: set[str] = set()
         self._others: set[str] = set()
         """Keys of sessions beside ours."""
-        self._held: list[tuple[tuple[str, ...], Told | Asked]] = []
+        self._held: list[tuple[tuple[str, ...], Notification | IncomingRequest]] = []
         self._greetings = {said.method for said in adapter.greeting}
         self._is_there = False
         """Our session has begun to talk."""
@@ -156,8 +156,8 @@ class Calls(Lines):
                 self._give(said)
         self._held = [held for held in self._held if key not in held[0]]
 
-    def _give(self, said: Told | Asked) -> None:
-        self.waiting.append(said.message if isinstance(said, Told) else said)
+    def _give(self, said: Notification | IncomingRequest) -> None:
+        self.waiting.append(said.message if isinstance(said, Notification) else said)
 
     # --- What it says ---
 
@@ -166,10 +166,10 @@ class Calls(Lines):
         line = self._addressed(_copy(self._names.apply(recorded)))
         heard = None if line is None else self._peer.receive(line)
         match heard:
-            case Told() | Asked():
+            case Notification() | IncomingRequest():
                 self._route(heard)
-            case Replied(tag=str(tag), reply=reply, message=message):
-                self.waiting.append(Replied(tag=tag, reply=reply, message=message))
+            case Response(tag=str(tag), reply=reply, message=message):
+                self.waiting.append(Response(tag=tag, reply=reply, message=message))
             case Stray() if not self._shared:
                 self.waiting.append(heard)
             case _:
@@ -183,7 +183,7 @@ class Calls(Lines):
         ours = self._ids.get(msgspec.json.encode(message["id"]))
         return None if ours is None else msgspec.json.encode({**message, "id": ours})
 
-    def _route(self, said: Told | Asked) -> None:
+    def _route(self, said: Notification | IncomingRequest) -> None:
         keys = self._keys(said.message)
         for_all = EVERYONE in keys
         if not self._shared or self._claimed.intersection(keys) or (for_all and self._is_there):

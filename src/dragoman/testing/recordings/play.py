@@ -22,11 +22,11 @@ from dragoman.facts import Exit
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, Prompt
 from dragoman.schema.events import Draft, Event, QuestionRequested, SessionStarted, Stderr
 from dragoman.steps import Delivered, Outgoing
-from dragoman.testing.recordings.counterpart import Counterpart, Heard, Lines, counterpart
+from dragoman.testing.recordings.counterpart import Counterpart, Heard, PlainLines, counterpart
 from dragoman.testing.recordings.substitutions import Substitutions
 from dragoman.testing.recordings.transcript import Eof, Line, Meta, Run, Signal, Transcript
 from dragoman.testing.unaccounted import Share, count, is_noise, native_value
-from dragoman.wire.jsonrpc import Asked, Replied, Stray
+from dragoman.wire.jsonrpc import IncomingRequest, Response, Stray
 
 SESSION_ID = "session"
 FRESH_ID = "00000000-0000-4000-8000-000000000000"
@@ -35,7 +35,7 @@ _BLANK = b" \r"
 CommandOf = Callable[[bytes], Command | None]
 
 
-class Played(Struct, frozen=True, kw_only=True):
+class PlayResult(Struct, frozen=True, kw_only=True):
     """What came of a recording."""
 
     events: tuple[Event, ...]
@@ -68,7 +68,7 @@ def spec_of(adapter: Adapter, meta: Meta) -> Spec:
 
 def play(
     adapter: Adapter, transcript: Transcript, command_of: CommandOf, spec: Spec | None = None
-) -> Played:
+) -> PlayResult:
     """Play all processes of a recording, one after another. Prompts are numbered anew.
 
     Raise what a converter may not raise: in a daemon it would cost one message, and be logged.
@@ -102,7 +102,7 @@ class _Player:
             noise=adapter.noise,
         )
         self._names = Substitutions()
-        self._sides: list[Counterpart] = [Lines(self._names)]
+        self._sides: list[Counterpart] = [PlainLines(self._names)]
         self._on_way: dict[str, bytes] = {}
         self._lost: dict[bytes, str] = {}
         self._unclaimed: list[bytes] = []
@@ -167,13 +167,13 @@ class _Player:
             case bytes():
                 self._note(heard)
                 self._interpreter.receive(heard)
-            case Asked(key=key, message=message):
+            case IncomingRequest(key=key, message=message):
                 self._note(message)
                 self._interpreter.asked(key, message)
             case Stray(error=error, message=message):
                 self._note(message)
                 self._interpreter.stray(error, message)
-            case Replied(tag=tag, reply=reply, message=answer):
+            case Response(tag=tag, reply=reply, message=answer):
                 self._note(answer or b"")
                 self._interpreter.replied(tag, reply, answer)
 
@@ -278,9 +278,9 @@ class _Player:
             )
         )
 
-    def played(self) -> Played:
+    def played(self) -> PlayResult:
         """All of it."""
-        return Played(
+        return PlayResult(
             events=tuple(self._events),
             native_lines=tuple(self._native),
             causes=tuple(self._causes),
@@ -312,7 +312,7 @@ def _stderr(lines: list[Line]) -> Stderr:
 # --- Nothing vanishes ---
 
 
-def vanished(adapter: Adapter, played: Played) -> list[bytes]:
+def vanished(adapter: Adapter, played: PlayResult) -> list[bytes]:
     """What the agent said, and is neither the raw of an event nor known noise."""
     shown = set(played.causes)
     return [
@@ -322,7 +322,7 @@ def vanished(adapter: Adapter, played: Played) -> list[bytes]:
     ]
 
 
-def share(adapter: Adapter, played: Played) -> Share:
+def share(adapter: Adapter, played: PlayResult) -> Share:
     """How much of what the agent said is shown."""
     shown = {at for at in played.causes if at is not None}
     return count(adapter, played.native_lines, lambda at: at in shown)

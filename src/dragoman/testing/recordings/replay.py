@@ -24,13 +24,13 @@ from dragoman.testing.recordings.transcript import Ending, Eof, Line, Run, Signa
 READ_BYTES = 1 << 16
 
 
-class Refused(Exception):
+class ReplayError(Exception):
     """The recording cannot be played as asked."""
 
 
 def replay(run: Run, argv: Sequence[str], *, timing: bool = False) -> Ending:
     """Play one process on our own pipes. Raise Mismatch, Refused."""
-    player = _Player(run, argv, timing=timing)
+    player = _Replay(run, argv, timing=timing)
     # Blocked from the start, so that one that comes early still waits to be taken.
     signals = {entry.number for entry in run.entries if isinstance(entry, Signal)}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -39,7 +39,7 @@ def replay(run: Run, argv: Sequence[str], *, timing: bool = False) -> Ending:
     return run.ending or Ending(t=0.0, code=0, signal=None)
 
 
-class _Player:
+class _Replay:
     def __init__(self, run: Run, argv: Sequence[str], *, timing: bool) -> None:
         self._names = Substitutions()
         self._names.learn_argv(run.meta.argv, argv)
@@ -92,17 +92,17 @@ def _write(fd: int, data: bytes) -> None:
 def choose(transcript: Transcript, state: Path | None) -> Run:
     """Which of its processes to play: with `state`, a file that counts the starts, the next."""
     if not transcript:
-        raise Refused("the recording is empty")
+        raise ReplayError("the recording is empty")
     if state is None:
         if len(transcript) > 1:
-            raise Refused(
+            raise ReplayError(
                 f"the recording holds {len(transcript)} processes: give --state FILE, which "
                 "counts the starts, so that each start plays the next one"
             )
         return transcript[0]
     number = _count(state)
     if number > len(transcript):
-        raise Refused(f"start {number} of a recording that holds {len(transcript)} processes")
+        raise ReplayError(f"start {number} of a recording that holds {len(transcript)} processes")
     return transcript[number - 1]
 
 
@@ -113,7 +113,7 @@ def _count(state: Path) -> int:
         fcntl.flock(fd, fcntl.LOCK_EX)
         counted = os.read(fd, 32) or b"0"
         if not counted.isdigit():
-            raise Refused(f"{state} is no count of starts")
+            raise ReplayError(f"{state} is no count of starts")
         number = int(counted) + 1
         os.pwrite(fd, b"%d" % number, 0)
         return number
@@ -125,6 +125,6 @@ def main(file: Path, argv: Sequence[str], *, state: Path | None, timing: bool) -
     """Play a file. Whatever is wrong is said on stderr, and is exit code 1."""
     try:
         return replay(choose(load(file.read_bytes()), state), argv, timing=timing)
-    except (Mismatch, Refused, OSError, msgspec.DecodeError) as error:
+    except (Mismatch, ReplayError, OSError, msgspec.DecodeError) as error:
         print(f"dragoman replay: {file}: {error}", file=sys.stderr, flush=True)
         return Ending(t=0.0, code=1, signal=None)

@@ -189,11 +189,11 @@ def _support(agent: Adapter, feature: Feature) -> list[str]:
     return ["yes" if feature in features else "no" for features in declared]
 
 
-def noise(agent: str) -> str:
+def ignored(agent: str) -> str:
     """The native messages of one agent that leave no event, and why."""
     rows = [
         [", ".join(f"`{path}` = `{_word(value)}`" for path, value in each.where.items()), each.why]
-        for each in adapters()[agent].noise
+        for each in adapters()[agent].ignored
     ]
     return table(["Messages", "Why they leave no event"], rows)
 
@@ -511,7 +511,7 @@ def region(name: str) -> str:
     """The text of a region; `examples/<file>` is that file, `noise/<agent>` that agent's."""
     kind, _, about = name.partition("/")
     if about:
-        return {"examples": example, "capabilities": capabilities, "noise": noise}[kind](about)
+        return {"examples": example, "capabilities": capabilities, "noise": ignored}[kind](about)
     return REGIONS[name]()
 
 

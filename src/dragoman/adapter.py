@@ -131,19 +131,19 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """The oldest version that works; an older one is refused."""
     folders: tuple[str, ...] = ()
     """Where its executable may be, beside PATH; `~` is the home directory."""
-    noise: tuple[IgnoredMessage, ...] = ()
-    drill: ProbeRecipes | None = None
+    ignored: tuple[IgnoredMessage, ...] = ()
+    probe_recipes: ProbeRecipes | None = None
     """None: `dragoman conform` cannot try it."""
     credentials: tuple[str, ...] = ()
     """Environment variables of which one must be set; empty: none is needed."""
     launch: Callable[[Spec, tuple[str, ...]], Launch]
     converter: Callable[[Spec], Converter]
-    greeting: tuple[Request | Notify, ...] = ()
+    handshake: tuple[Request | Notify, ...] = ()
     """What a shared process hears first, once. It serves when every request was answered."""
     route: Callable[[bytes], tuple[str, ...]] | None = None
     """The native keys of a message of a shared process: the first that is claimed decides; none:
     it is about the process; EVERYONE: each session hears it. Raise only msgspec errors. Pure."""
-    farewell: Callable[[str, bool], Request] | None = None
+    delete_request: Callable[[str, bool], Request] | None = None
     """What a shared process hears of a native key whose session leaves; True: for good. Pure."""
     terms: Mapping[str, str]
     """The universal term → the agent's own word for it, for the conversion table."""

@@ -114,12 +114,12 @@ def configure(level: str, path: Path | None) -> None:
 class _Ours(logging.Handler):
     """What the handlers that `configure` makes have in common."""
 
-    _told = False
+    _has_warned = False
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Say once that a record was lost; the default would print it, unredacted."""
-        if not self._told:
-            self._told = True
+        if not self._has_warned:
+            self._has_warned = True
             # Where stderr is gone as well, nobody is left to be told.
             with contextlib.suppress(OSError, ValueError):
                 sys.stderr.write(f"dragoman: error: a record of {record.name} was not logged\n")

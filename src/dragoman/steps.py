@@ -86,7 +86,7 @@ class StartItem(Struct, frozen=True, kw_only=True):
     content: Content = ()
     fields: ItemFields = {}
     subagent: str | None = None
-    loose: bool = False
+    detached: bool = False
     """It belongs to a subagent that may outlive the turn."""
     opens: bool | None = None
     """It opens a turn if none is; None: status and system items do not, all others do."""
@@ -140,7 +140,7 @@ class AskPermission(Struct, frozen=True, kw_only=True):
     """No mode accepts it, nor where one of the `files` that it edits is outside the directory."""
     change: FileChange | None = None
     """Where the daemon can read the file, `diff` in the metadata is made from it."""
-    loose: bool = False
+    detached: bool = False
 
 
 class AskQuestion(Struct, frozen=True, kw_only=True):
@@ -150,7 +150,7 @@ class AskQuestion(Struct, frozen=True, kw_only=True):
     questions: tuple[Question, ...]
     metadata: Mapping[str, Any] | None = None
     source: Source = "agent"
-    loose: bool = False
+    detached: bool = False
 
 
 class Resolve(Struct, frozen=True, kw_only=True):
@@ -225,7 +225,7 @@ class Bind(Struct, frozen=True):
     """The agent confirmed its own id of the session; None: it knows none, and begins anew."""
 
     native_session_id: str | None
-    kept: bool = True
+    resumable: bool = True
     """It can be resumed; else it has only a name so far, which a restart may need."""
 
 

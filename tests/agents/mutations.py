@@ -29,7 +29,7 @@ from dragoman.schema.events import (
 )
 from dragoman.steps import Step
 from dragoman.testing.conformance import check_lines
-from dragoman.testing.recordings.play import PlayResult, vanished
+from dragoman.testing.recordings.play import PlayResult, unaccounted
 from dragoman.testing.recordings.transcript import Entry, Line, Run, Transcript
 from dragoman.wire.jsonrpc import Reply
 from tests.agents.recordings import Case
@@ -418,4 +418,4 @@ def _below_zero(tree: Any, *path: str) -> Iterator[str]:
 def _vanished(adapter: Adapter, played: PlayResult) -> Iterator[bytes]:
     # What a shared process says to somebody whom nobody knows is in that process's own log.
     elsewhere = {id(line) for line in played.unclaimed}
-    return (line for line in vanished(adapter, played) if id(line) not in elsewhere)
+    return (line for line in unaccounted(adapter, played) if id(line) not in elsewhere)

@@ -12,7 +12,7 @@ import pytest
 from dragoman.schema.events import Event, ItemCompleted
 from dragoman.schema.items import Text
 from dragoman.testing.conformance import Violation, check
-from dragoman.testing.recordings.play import share, vanished
+from dragoman.testing.recordings.play import share, unaccounted
 from dragoman.testing.recordings.transcript import Entry, Line, Run, Transcript
 from tests.agents.recordings import Case, cases, events_of
 
@@ -49,7 +49,7 @@ def test_a_recording_is_understood(case: Case) -> None:
 def test_nothing_vanishes(case: Case) -> None:
     played = case.play()
     sys.stdout.write(f"{case}: {share(case.adapter, played)}\n")
-    assert vanished(case.adapter, played) == []
+    assert unaccounted(case.adapter, played) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

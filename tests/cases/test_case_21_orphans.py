@@ -57,11 +57,11 @@ def ended(daemon: Daemon) -> Iterator[None]:
 def can_pen() -> bool:
     """Whether this machine lets us keep processes together."""
     with subprocess.Popen(["sleep", "60"]) as child:
-        pen = linux.pen("probe", child.pid, linux.start_time(child.pid))
+        cgroup = linux.cgroup("probe", child.pid, linux.start_time(child.pid))
         child.kill()
-    if pen is not None:
-        pen.remove()
-    return pen is not None
+    if cgroup is not None:
+        cgroup.remove()
+    return cgroup is not None
 
 
 needs_pens = pytest.mark.skipif(not can_pen(), reason="the kernel keeps nothing together for us")

@@ -19,7 +19,7 @@ from dragoman.agents.mock import ADAPTER as MOCK
 from dragoman.facts import Capabilities, Feature, IgnoredMessage, Launch
 from dragoman.steps import Notify, Request
 from tests.choir.busker import BuskerConverter
-from tests.choir.convert import ChoirConverter, SoloConverter, farewell, route
+from tests.choir.convert import ChoirConverter, SoloConverter, delete_request, route
 from tests.daemon import Daemon
 
 _HERE = Path(__file__).parent
@@ -47,16 +47,16 @@ CHOIR: Adapter = msgspec.structs.replace(
     name="Choir",
     command=SINGER,
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES),
-    drill=None,
+    probe_recipes=None,
     launch=_shared,
     converter=ChoirConverter,
-    greeting=(
+    handshake=(
         Request(method="initialize", params={"client": "test"}),
         Notify(method="initialized"),
     ),
     route=route,
-    farewell=farewell,
-    noise=(
+    delete_request=delete_request,
+    ignored=(
         IgnoredMessage(where={"result.name": "*"}, why="a greeting was heard"),
         IgnoredMessage(where={"result.threadId": "*"}, why="its id is on every event"),
         IgnoredMessage(where={"result.turnId": "*"}, why="the message is shown"),
@@ -70,11 +70,11 @@ FORGETFUL: Adapter = msgspec.structs.replace(
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES - {"resume"}),
 )
 SOLOIST: Adapter = msgspec.structs.replace(
-    CHOIR, id="soloist", name="Soloist", launch=_alone, converter=SoloConverter, greeting=(),
-    route=None, farewell=None, capabilities=MOCK.capabilities,
+    CHOIR, id="soloist", name="Soloist", launch=_alone, converter=SoloConverter, handshake=(),
+    route=None, delete_request=None, capabilities=MOCK.capabilities,
 )  # fmt: skip
 BUSKER: Adapter = msgspec.structs.replace(
-    MOCK, id="busker", name="Busker", command=BUSKER_COMMAND, drill=None, launch=_per_turn,
+    MOCK, id="busker", name="Busker", command=BUSKER_COMMAND, probe_recipes=None, launch=_per_turn,
     converter=BuskerConverter,
 )  # fmt: skip
 MODEST: Adapter = msgspec.structs.replace(

@@ -96,7 +96,7 @@ _said = msgspec.json.Decoder(
 )
 
 
-def farewell(thread: str, for_good: bool) -> Request:
+def delete_request(thread: str, for_good: bool) -> Request:
     """Whether the thread is needed again."""
     method = "thread/retire" if for_good else "thread/leave"
     return Request(method=method, params={"threadId": thread})

@@ -31,10 +31,10 @@ def test_a_model_runs_until_it_is_stopped(alone: Terminal, stop: signal.Signals)
         argv, env=alone.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        greeting = [process.stdout.readline() for _ in range(3)]
-        found = re.search(r"ANTHROPIC_BASE_URL=(http://127\.0\.0\.1:\d+) ", greeting[1])
+        handshake = [process.stdout.readline() for _ in range(3)]
+        found = re.search(r"ANTHROPIC_BASE_URL=(http://127\.0\.0\.1:\d+) ", handshake[1])
         assert found
-        assert f"OPENAI_BASE_URL={found[1]}/v1 " in greeting[2]
+        assert f"OPENAI_BASE_URL={found[1]}/v1 " in handshake[2]
         asked = body("messages", "hi there", stream=False)
         headers = {"x-api-key": "s3cret"}
         answered = httpx2.post(found[1] + PATHS["messages"], json=asked, headers=headers)

@@ -97,7 +97,7 @@ starts = st.builds(
     content=contents,
     fields=fields,
     subagent=subagents,
-    loose=st.booleans(),
+    detached=st.booleans(),
     opens=st.sampled_from((None, True, False)),
 )
 tools = st.builds(
@@ -110,7 +110,7 @@ tools = st.builds(
             else ToolCall(name="bash", arguments="", call_id="x"),
         ),
         subagent=subagent,
-        loose=subagent is not None,
+        detached=subagent is not None,
     ),
     keys,
     st.booleans(),
@@ -130,14 +130,14 @@ permissions = st.builds(
     metadata=abouts,
     item=st.sampled_from((None, *KEYS)),
     edits_files=st.booleans(),
-    loose=st.booleans(),
+    detached=st.booleans(),
 )
 questions = st.builds(
     AskQuestion,
     key=keys,
     questions=st.sampled_from(((), (Question(prompt="Why?"),))),
     metadata=st.none() | abouts,
-    loose=st.booleans(),
+    detached=st.booleans(),
 )
 reports = st.just(Report(message="it broke", code="api"))
 session_ends = st.builds(EndSession, reason=st.sampled_from(("completed", "error")))

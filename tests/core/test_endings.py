@@ -88,7 +88,7 @@ def test_an_agents_end_of_the_turn_withdraws_with_reason_turn_end(stage: Stage) 
 
 def test_a_request_of_a_loose_subagent_can_be_answered_after_the_turn(stage: Stage) -> None:
     about = {"subagent_id": "s1"}
-    stage.say(AskPermission(key="p", action="bash", metadata=about, loose=True))
+    stage.say(AskPermission(key="p", action="bash", metadata=about, detached=True))
     stage.say(EndTurn(outcome="completed")).play(Answer(favourably=True))
     assert stage.tape.types()[-2:] == ["turn.ended", "permission.resolved"]
     assert stage.tape.violations() == []
@@ -131,11 +131,11 @@ def test_what_ends_the_process_closes_all_of_the_turn_before_the_turn(
     stage: Stage, end: Act
 ) -> None:
     """A subagent's result of the agent's own call, after a restart, was the one left open."""
-    loose = StartItem(key="s", kind="message", role="assistant", subagent="s1", loose=True)
+    detached = StartItem(key="s", kind="message", role="assistant", subagent="s1", detached=True)
     result = StartItem(
-        key="r", kind="tool_result", content=RESULT.content, subagent="s1", loose=True
+        key="r", kind="tool_result", content=RESULT.content, subagent="s1", detached=True
     )
-    stage.say(*whole(CALL)).say(loose).say(result).play(end)
+    stage.say(*whole(CALL)).say(detached).say(result).play(end)
     ended = stage.tape.types().index("turn.ended")
     assert "item.completed" not in stage.tape.types()[ended:]
     assert stage.tape.violations() == []

@@ -74,12 +74,14 @@ class Scripted:
 def interpreter(
     converter: Scripted,
     mode: PermissionMode = "default",
-    noise: tuple[IgnoredMessage, ...] | None = None,
+    ignored: tuple[IgnoredMessage, ...] | None = None,
 ) -> Interpreter:
     numbers = itertools.count(1)
     normalizer = Normalizer(lambda kind: f"{kind}_{next(numbers)}")
     state = SessionState(agent_mode="build", permission_mode=mode)
-    return Interpreter("test", converter, normalizer, state, on_defect=defects.append, noise=noise)
+    return Interpreter(
+        "test", converter, normalizer, state, on_defect=defects.append, ignored=ignored
+    )
 
 
 defects: list[Exception] = []
@@ -87,7 +89,7 @@ defects: list[Exception] = []
 
 def asked(converter: Scripted, mode: PermissionMode = "default") -> list[Output]:
     told = interpreter(converter, mode)
-    told.asked("1", b'{"id":1,"method":"m"}')
+    told.on_request("1", b'{"id":1,"method":"m"}')
     return told.take()
 
 
@@ -162,26 +164,26 @@ PING = IgnoredMessage(where={"type": "ping"}, why="nothing")
 @pytest.mark.parametrize("steps", [(), (Send(b"x"),), (Claim("c"),)])
 def test_case_16_what_comes_to_no_event_and_is_no_noise_is_kept(steps: tuple[Step, ...]) -> None:
     """Before, a line that was understood, and was about nothing that was there, vanished."""
-    told = interpreter(Scripted(*steps), noise=(PING,))
+    told = interpreter(Scripted(*steps), ignored=(PING,))
     told.receive(b'{"type":"pong"}')
     told.receive(message := b'{"type":"pong","n":2}')
     assert unparsed(told.take())[-1].raw is message
     told.replied("tag", Result(b"7"), reply := b'{"id":"x","result":7}')
     assert [draft.raw for draft in unparsed(told.take())] == [reply]
-    told.asked("1", asks := b'{"id":1,"method":"m"}')
+    told.on_request("1", asks := b'{"id":1,"method":"m"}')
     assert [draft.raw for draft in unparsed(told.take())] == [asks]
 
 
 @pytest.mark.parametrize("line", [b'{"type":"ping"}', b'{"type":"ping","cut":"\\ud83d"}'])
 def test_noise_leaves_no_event(line: bytes) -> None:
-    told = interpreter(Scripted(), noise=(PING,))
+    told = interpreter(Scripted(), ignored=(PING,))
     told.receive(line)
     assert told.take() == []
 
 
 def test_what_waits_for_a_persons_message_to_be_shown_is_no_noise_either() -> None:
     told = interpreter(Scripted(Delivered(message_id="m1", echoed=True), Update(body=NEWS)),
-                       noise=())  # fmt: skip
+                       ignored=())  # fmt: skip
     list(told.command(Prompt(message_id="m1", text="Hi")))
     told.receive(b'{"type":"begin"}')
     assert unparsed(told.take()) == []
@@ -207,7 +209,7 @@ def test_case_16_a_defect_of_a_dialect_is_handed_out_and_what_an_agent_says_is_n
     converter = Scripted(error=error)
     told = Interpreter("test", converter, normalizer, state, on_defect=found.append)
     told.receive(b"{}")
-    told.asked("1", b"{}")
+    told.on_request("1", b"{}")
     told.replied("tag", Result(b"1"), b"{}")
     assert len(unparsed(told.take())) == 3
     assert found == ([error] * 3 if isinstance(error, ZeroDivisionError) else [])

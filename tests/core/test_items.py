@@ -182,7 +182,7 @@ def test_a_call_whose_result_is_still_open_keeps_its_id_to_itself(stage: Stage) 
 
 def test_a_result_ends_with_the_turn_of_its_call_whoever_gives_it(stage: Stage) -> None:
     other = StartItem(
-        key="r", kind="tool_result", content=RESULT.content, subagent="s1", loose=True
+        key="r", kind="tool_result", content=RESULT.content, subagent="s1", detached=True
     )
     stage.say(*whole(CALL)).say(other).say(EndTurn(outcome="completed"))
     assert (last(stage).kind, last(stage).status) == ("tool_result", "failed")
@@ -259,11 +259,11 @@ def test_what_a_subagent_says_many_turns_later_still_names_the_call_that_started
     stage: Stage,
 ) -> None:
     running = StartItem(
-        key="s", kind="status", parent="t", subagent="sub", loose=True,
+        key="s", kind="status", parent="t", subagent="sub", detached=True,
         content=(Status(label="subagent"),),
     )  # fmt: skip
     word = StartItem(
-        key="w", kind="message", role="assistant", parent="t", subagent="sub", loose=True,
+        key="w", kind="message", role="assistant", parent="t", subagent="sub", detached=True,
         content=(Text(text="found"),),
     )  # fmt: skip
     stage.play(Write(False)).say(*whole(CALL), running, *whole(RESULT))

@@ -123,8 +123,8 @@ def test_a_turn_ends_with_what_the_agent_tells_about_it(stage: Stage) -> None:
 def test_items_of_a_loose_subagent_survive_the_turn_and_end_with_the_process(
     stage: Stage,
 ) -> None:
-    loose = StartItem(key="s", kind="message", role="assistant", subagent="s1", loose=True)
-    stage.say(loose).say(EndTurn(outcome="completed"))
+    detached = StartItem(key="s", kind="message", role="assistant", subagent="s1", detached=True)
+    stage.say(detached).say(EndTurn(outcome="completed"))
     assert stage.tape.types()[-1] == "turn.ended"
     stage.say(Delta("s", "still here"))
     assert stage.tape.types()[-1] == "item.delta"
@@ -136,8 +136,8 @@ def test_items_of_a_loose_subagent_survive_the_turn_and_end_with_the_process(
 
 
 def test_nothing_is_loose_that_is_not_a_subagents(stage: Stage) -> None:
-    loose = StartItem(key="s", kind="message", role="assistant", loose=True)
-    stage.say(loose).say(EndTurn(outcome="completed"))
+    detached = StartItem(key="s", kind="message", role="assistant", detached=True)
+    stage.say(detached).say(EndTurn(outcome="completed"))
     assert last(stage).reason == "turn_end"
     assert stage.tape.violations() == []
 

@@ -61,10 +61,10 @@ def serving(
     idle_s: int = 60,
 ) -> Iterator[ConnectionLimits]:
     """Run uvicorn as the daemon does."""
-    crowd = ConnectionLimits(limits)
+    connection_limits = ConnectionLimits(limits)
     config = uvicorn.Config(
         app,
-        http=cast("type[asyncio.Protocol]", partial(Protocol, crowd=crowd)),
+        http=cast("type[asyncio.Protocol]", partial(Protocol, connection_limits=connection_limits)),
         loop="uvloop",
         ws="none",
         lifespan="off",
@@ -77,7 +77,7 @@ def serving(
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:
-        yield crowd
+        yield connection_limits
     finally:
         server.should_exit = True
         thread.join()
@@ -143,7 +143,7 @@ class House(msgspec.Struct):
 
     port: int
     room: Room
-    guard: Authenticator
+    authenticator: Authenticator
 
     @property
     def host(self) -> str:
@@ -165,11 +165,11 @@ def standing(
     allow_origins: tuple[str, ...] = (),
 ) -> Iterator[House]:
     """Build a house, open for requests."""
-    room, guard = Room(), Authenticator(token)
+    room, authenticator = Room(), Authenticator(token)
     with listening() as (listener, port):
         door = AuthMiddleware(
             room,
-            guard=guard,
+            authenticator=authenticator,
             host=host,
             port_of=lambda: bound_port or port,
             allow_hosts=allow_hosts,
@@ -177,7 +177,7 @@ def standing(
             public=("/public", "/ui/"),
         )
         with serving(door, listener):
-            yield House(port=port, room=room, guard=guard)
+            yield House(port=port, room=room, authenticator=authenticator)
 
 
 async def never() -> Message:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dragoman.http.connections import STRANGERS, ConnectionLimits, ConnectionSettings
+from dragoman.http.connections import UNAUTHENTICATED, ConnectionLimits, ConnectionSettings
 from dragoman.http.uvicorn_protocol import MAX_PIPELINED
 from tests.http import Answer, connected, listening, read_answer, request, serving
 
@@ -49,17 +49,20 @@ class Listener:
 class Place:
     """A server with limits."""
 
-    def __init__(self, port: int, app: Listener, crowd: ConnectionLimits) -> None:
+    def __init__(self, port: int, app: Listener, connection_limits: ConnectionLimits) -> None:
         self.port = port
         self.app = app
-        self.crowd = crowd
+        self.connection_limits = connection_limits
 
 
 @contextmanager
 def place(limits: ConnectionSettings | None = None, idle_s: int = 60) -> Iterator[Place]:
     app = Listener()
-    with listening() as (listener, port), serving(app, listener, limits, idle_s) as crowd:
-        yield Place(port, app, crowd)
+    with (
+        listening() as (listener, port),
+        serving(app, listener, limits, idle_s) as connection_limits,
+    ):
+        yield Place(port, app, connection_limits)
 
 
 @pytest.fixture(scope="module")
@@ -270,7 +273,7 @@ def test_an_answer_that_nobody_takes_is_given_up() -> None:
         connection.sendall(request("/large", HOST))
         deadline = time.monotonic() + PATIENCE_S
         # It takes nothing, and looks at what became of the connection from outside.
-        while it.crowd.connections or not _had_one(it):
+        while it.connection_limits.connections or not _had_one(it):
             assert time.monotonic() < deadline, "the connection is still there"
             time.sleep(0.02)
 
@@ -340,7 +343,7 @@ def test_who_has_been_quiet_for_longest_makes_room() -> None:
         for connection in (third, first):
             connection.sendall(request("/", HOST))
             assert read_answer(connection).status == 200
-        assert it.crowd.refused == 0
+        assert it.connection_limits.refused == 0
 
 
 def test_half_heads_keep_nobody_out() -> None:
@@ -352,11 +355,11 @@ def test_half_heads_keep_nobody_out() -> None:
 
 def test_where_all_are_at_work_a_newcomer_gets_503_and_a_time() -> None:
     with place(ConnectionSettings(connections=3)) as it, at_work(it.port, 3) as working:
-        for _ in range(STRANGERS + 3):
+        for _ in range(UNAUTHENTICATED + 3):
             answer = ask(it.port, request("/", HOST))
             assert_refused(answer, 503, "service_unavailable")
             assert answer.header("retry-after") == "1"
-        assert it.crowd.refused == STRANGERS + 3
+        assert it.connection_limits.refused == UNAUTHENTICATED + 3
         working[1].sendall(b"x")
         assert read_answer(working[1], "POST").body == b"1"
         assert ask(it.port, request("/", HOST)).status == 200
@@ -369,8 +372,8 @@ def test_everybody_who_left_is_forgotten() -> None:
     with place(ConnectionSettings(connections=20)) as it:
         for _ in range(3):
             with at_work(it.port, 20):
-                assert it.crowd.connections == 20
+                assert it.connection_limits.connections == 20
         deadline = time.monotonic() + PATIENCE_S
-        while it.crowd.connections:
+        while it.connection_limits.connections:
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -108,7 +108,7 @@ def test_a_reader_with_a_sink_gets_each_event_once_and_in_order(
             for _ in range(pause):
                 await asyncio.sleep(0)
             if pause == 3:
-                store.ring_all()
+                store.notify_all()
                 await waiting[-1]
         await store.append("s", [ENDED])
         await reader
@@ -138,7 +138,7 @@ def test_a_ring_without_news_tells_only_the_last_link(data_dir: Path) -> None:
         async with aclosing(store.follow("s", 1, raw=False)) as batches:
             waiting = asyncio.ensure_future(anext(batches))
             await listening()
-            store.ring_all()
+            store.notify_all()
             batch = await waiting
             link = await store.link("s", 1)
             assert (lines(batch.frames), links(batch.frames), batch.last) == ([], [(1, link)], 1)

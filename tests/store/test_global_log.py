@@ -43,10 +43,10 @@ async def drain(batches: AsyncGenerator[Batch]) -> Seen:
 async def up_to_now(store: SqliteStore, after: int = 0, which: EventFilter = EVERYTHING) -> Seen:
     """What is there after a position."""
     found = b""
-    async with aclosing(store.chronicle.follow(after, which)) as batches:
+    async with aclosing(store.global_log.follow(after, which)) as batches:
         async for batch in batches:
             found += batch.frames
-            if batch.last >= store.chronicle.position:
+            if batch.last >= store.global_log.position:
                 break
     return seen_in(found)
 
@@ -85,11 +85,11 @@ def test_live_late_and_resumed_readers_see_the_same_log(
             return takes
 
         async def with_sink() -> Seen:
-            async for batch in store.chronicle.follow(0, sink=sink):
+            async for batch in store.global_log.follow(0, sink=sink):
                 sunk.append(batch.frames)
             return seen_in(b"".join(sunk))
 
-        live = asyncio.create_task(drain(store.chronicle.follow(0)))
+        live = asyncio.create_task(drain(store.global_log.follow(0)))
         given_sink = asyncio.create_task(with_sink())
         await listening()
         for name in "abc":
@@ -99,7 +99,7 @@ def test_live_late_and_resumed_readers_see_the_same_log(
             waiting.append(store.append(name, [said("é" * length) for _ in range(size)]))
             if waits:
                 await waiting[-1]
-                store.ring_all()
+                store.notify_all()
         await asyncio.gather(*waiting)
         whole = await up_to_now(store)
         resumed = [await up_to_now(store, position) for position, _ in whole[:: len(whole) // 4]]
@@ -121,8 +121,8 @@ def test_live_late_and_resumed_readers_see_the_same_log(
 def test_a_reader_from_now_on_is_told_where_it_stands_before_anything_comes(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        now = store.chronicle.position
-        async with aclosing(store.chronicle.follow(now)) as batches:
+        now = store.global_log.position
+        async with aclosing(store.global_log.follow(now)) as batches:
             assert (await anext(batches)).frames == b"id: %d\n\n" % now
 
     using(data_dir, work)
@@ -132,14 +132,16 @@ def test_a_ring_tells_a_silent_reader_where_it_stands(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
         only_ends = EventFilter(types=frozenset({"session.ended"}))
-        async with aclosing(store.chronicle.follow(store.chronicle.position, only_ends)) as batches:
+        async with aclosing(
+            store.global_log.follow(store.global_log.position, only_ends)
+        ) as batches:
             await anext(batches)
             waiting = asyncio.ensure_future(anext(batches))
             await listening()
             await store.append("s", [said("not chosen")])
             await listening()
-            store.ring_all()
-            assert (await waiting).frames == b"id: %d\n\n" % store.chronicle.position
+            store.notify_all()
+            assert (await waiting).frames == b"id: %d\n\n" % store.global_log.position
 
     using(data_dir, work)
 
@@ -149,7 +151,7 @@ def test_positions_go_on_where_the_newest_events_were_deleted(data_dir: Path) ->
         await create(store, "stays")
         await create(store, "goes")
         await store.append("goes", [said("x") for _ in range(20)])
-        cursor = store.chronicle.position
+        cursor = store.global_log.position
         await store.delete("goes")
         await store.append("stays", [said("after the delete")])
         found = await up_to_now(store, cursor)
@@ -164,7 +166,7 @@ def test_positions_go_on_where_the_newest_events_were_deleted(data_dir: Path) ->
 
     async def delete_newest(store: SqliteStore) -> int:
         await create(store, "last")
-        end = store.chronicle.position
+        end = store.global_log.position
         await store.delete("last")
         return end
 
@@ -208,7 +210,7 @@ def test_a_cursor_survives_a_database_that_was_put_back(data_dir: Path) -> None:
     async def lost(store: SqliteStore) -> int:
         await store.watch("s")
         await store.append("s", [said("lost") for _ in range(50)])
-        return store.chronicle.position
+        return store.global_log.position
 
     async def restored(store: SqliteStore) -> None:
         await store.watch("s")
@@ -268,7 +270,7 @@ def test_filters_choose_the_same_live_and_late(data_dir: Path) -> None:
     )
 
     async def work(store: SqliteStore) -> None:
-        live = [asyncio.create_task(drain(store.chronicle.follow(0, each))) for each in choices]
+        live = [asyncio.create_task(drain(store.global_log.follow(0, each))) for each in choices]
         await listening()
         for name, agent in (("a", "mock"), ("b", "other"), ("c", "mock")):
             await create(store, name, agent=agent)
@@ -302,13 +304,13 @@ def _is_chosen(event: dict[str, object], which: EventFilter) -> bool:
 def test_a_failed_write_is_shown_to_nobody(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        reader = asyncio.create_task(drain(store.chronicle.follow(0)))
+        reader = asyncio.create_task(drain(store.global_log.follow(0)))
         await listening()
         with refusing(data_dir):
             await asyncio.gather(store.append("s", [said("lost")]), return_exceptions=True)
-            assert (await store.vitals()).problem is not None
+            assert (await store.stats()).problem is not None
         await store.append("s", [said("kept")])
-        assert (await store.vitals()).problem is None
+        assert (await store.stats()).problem is None
         store.end_followers()
         assert names(await reader) == [("s", 1), ("s", 2)]
 
@@ -318,24 +320,24 @@ def test_a_failed_write_is_shown_to_nobody(data_dir: Path) -> None:
 def test_a_slow_reader_misses_nothing_and_memory_keeps_only_a_short_tail(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        async with aclosing(store.chronicle.follow(0)) as batches:
+        async with aclosing(store.global_log.follow(0)) as batches:
             found = (await anext(batches)).frames
             for _ in range(60):  # while it does not take anything
                 await store.append("s", [said("x" * 10_000) for _ in range(20)])
-            assert store.chronicle._tail._tail_bytes <= MAX_TAIL_BYTES
+            assert store.global_log._tail._tail_bytes <= MAX_TAIL_BYTES
             store.end_followers()
             async for batch in batches:
                 assert len(batch.frames) < MAX_TAIL_BYTES
                 found += batch.frames
         assert [sequence for _, sequence in names(seen_in(found))] == list(range(1, 1202))
-        assert store.chronicle.readers == 0
+        assert store.global_log.readers == 0
 
     using(data_dir, work)
 
 
 def test_a_deleted_session_is_not_shown_to_who_is_behind(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
-        async with aclosing(store.chronicle.follow(0)) as batches:
+        async with aclosing(store.global_log.follow(0)) as batches:
             await anext(batches)
             await create(store, "stays")
             await create(store, "goes")
@@ -347,13 +349,13 @@ def test_a_deleted_session_is_not_shown_to_who_is_behind(data_dir: Path) -> None
 
 def test_native_messages_come_with_their_events_where_they_are_wanted(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
-        live = asyncio.create_task(drain(store.chronicle.follow(0, raw=True)))
+        live = asyncio.create_task(drain(store.global_log.follow(0, raw=True)))
         await listening()
         await create(store, "s")
         native = b'{"said":"%s"}' % (b"x" * 3000)
         await store.append("s", [said("one", native), said("x" * 3000, native)])
         late = []
-        async with aclosing(store.chronicle.follow(0, raw=True)) as batches:
+        async with aclosing(store.global_log.follow(0, raw=True)) as batches:
             async for batch in batches:
                 late += seen_in(batch.frames)
                 if len(late) == 3:
@@ -391,15 +393,15 @@ def test_what_happens_is_counted(data_dir: Path) -> None:
         await store.append("s", [Draft(TurnStarted(turn_id="t"))])
         unparsed = Draft(AgentUnparsed(error="?", location="x", raw_hash=None))
         ended = Draft(TurnEnded(turn_id="t", outcome="completed"))
-        async with aclosing(store.chronicle.follow(0)) as batches:
+        async with aclosing(store.global_log.follow(0)) as batches:
             await anext(batches)
             await store.append("s", [unparsed, ended])
-        tally, vitals = store.tally, await store.vitals()
-        assert (tally.events, tally.turns_started, tally.unparsed) == (4, 1, 1)
-        assert dict(tally.turns_ended) == {"completed": 1}
-        assert sum(tally.commit.counts) >= 3
-        assert sum(tally.fanout.counts) == 1
-        assert (vitals.events, vitals.sessions["idle"], vitals.queued) == (4, 1, 0)
-        assert vitals.database_bytes + vitals.log_bytes > 0
+        counters, stats = store.counters, await store.stats()
+        assert (counters.events, counters.turns_started, counters.unparsed) == (4, 1, 1)
+        assert dict(counters.turns_ended) == {"completed": 1}
+        assert sum(counters.commit.counts) >= 3
+        assert sum(counters.fanout.counts) == 1
+        assert (stats.events, stats.sessions["idle"], stats.queued) == (4, 1, 0)
+        assert stats.database_bytes + stats.log_bytes > 0
 
     using(data_dir, work)

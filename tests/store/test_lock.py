@@ -77,13 +77,13 @@ def test_the_database_can_be_read_by_its_owner_only(data_dir: Path) -> None:
 
 def test_a_lock_file_that_is_gone_lets_nobody_in_and_is_taken_again(tmp_path: Path) -> None:
     lock = FolderLock(tmp_path)
-    assert lock.lost() is None
+    assert lock.lost_files() is None
     (tmp_path / "lock").unlink()
-    assert "touch" in (lock.lost() or "")
+    assert "touch" in (lock.lost_files() or "")
     with pytest.raises(StartRefused, match="another daemon"):
         FolderLock(tmp_path)
     (tmp_path / "lock").touch()
-    assert lock.lost() is None
+    assert lock.lost_files() is None
     assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
     lock.release()
     FolderLock(tmp_path).release()
@@ -96,11 +96,11 @@ def test_what_is_watched_is_known_by_more_than_its_name(tmp_path: Path) -> None:
     lock.watch(watched)
     watched.rename(tmp_path / "other")
     watched.touch()
-    assert str(watched) in (lock.lost() or "")
+    assert str(watched) in (lock.lost_files() or "")
     (tmp_path / "other").rename(watched)
-    assert lock.lost() is None
+    assert lock.lost_files() is None
     (tmp_path / "data").rename(tmp_path / "away")
-    assert str(tmp_path / "data") in (lock.lost() or "")
+    assert str(tmp_path / "data") in (lock.lost_files() or "")
     FolderLock(tmp_path / "data").release()
-    assert lock.lost() is not None, "it is another folder"
+    assert lock.lost_files() is not None, "it is another folder"
     lock.release()

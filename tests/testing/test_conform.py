@@ -95,7 +95,7 @@ def test_too_much_declared_is_drift_and_its_evidence_is_kept(tmp_path: Path) -> 
     assert not report.ok
     steer = report.drifts[0]
     assert (steer.expected, steer.seen) == ("both messages in one turn", "['slow 100']")
-    assert report.kept == str(tmp_path)
+    assert report.evidence_folder == str(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "daemon.log",
         "shared-process",
@@ -111,17 +111,17 @@ def test_too_little_declared_is_told_and_harms_nobody(tmp_path: Path) -> None:
     report = tried(declaring(frozenset({"textMessages"})), tmp_path, "text", "reasoning")
     assert verdicts(report) == {"text": "as declared", "reasoning": "undeclared"}
     assert report.ok
-    assert report.kept is None
+    assert report.evidence_folder is None
 
 
 def test_what_the_drill_cannot_try_is_not_observed(tmp_path: Path) -> None:
-    mute = declaring(ALL, drill=ProbeRecipes(prompts={"say": "echo {words}"}))
+    mute = declaring(ALL, probe_recipes=ProbeRecipes(prompts={"say": "echo {words}"}))
     report = tried(mute, tmp_path, "text", "reasoning")
     assert [row.observed for row in report.rows] == [True, None]
     assert report.drifts[0].seen == "the drill has no prompt 'think'"
 
 
-LAZY = dict.fromkeys((ADAPTER.drill or ProbeRecipes()).prompts, "echo nothing")
+LAZY = dict.fromkeys((ADAPTER.probe_recipes or ProbeRecipes()).prompts, "echo nothing")
 UNSEEN = {
     "streaming": "several deltas",
     "reasoning": "a reasoning item with the thought",
@@ -144,17 +144,17 @@ UNSEEN = {
 
 
 def test_an_agent_that_only_echoes_is_seen_to_do_nothing_else(tmp_path: Path) -> None:
-    lazy = declaring(ALL, drill=ProbeRecipes(prompts={**LAZY, "say": "echo {words}"}))
+    lazy = declaring(ALL, probe_recipes=ProbeRecipes(prompts={**LAZY, "say": "echo {words}"}))
     report = tried(lazy, tmp_path, "text", *UNSEEN)
     assert [row.probe for row in report.rows if row.observed] == ["text"]
     assert {row.probe: row.expected for row in report.drifts} == UNSEEN
 
 
 def test_a_message_that_leaves_no_event_must_be_known_as_noise(tmp_path: Path) -> None:
-    deaf = msgspec.structs.replace(ADAPTER, noise=())
+    deaf = msgspec.structs.replace(ADAPTER, ignored=())
     report = tried(deaf, tmp_path, "text")
-    assert [lost.line for lost in report.vanished] == ['{"type":"turn_started","turn":"turn-1"}']
-    assert report.share.vanished == 1
+    assert [lost.line for lost in report.unaccounted] == ['{"type":"turn_started","turn":"turn-1"}']
+    assert report.share.unaccounted == 1
     assert not report.ok
     assert (tmp_path / "text" / "transcript.jsonl").exists()
 
@@ -166,7 +166,7 @@ def _breaks(command: str) -> Block:
 def test_a_probe_that_breaks_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
     """Before, an agent that never asked its model ended everything with an IndexError."""
     broken = ProbeRecipes(environ=lambda url, home: {}, run=_breaks, plan=lambda plan, request: ())
-    report = tried(declaring(ALL, drill=broken), tmp_path, "text", "command", "plan-mode")
+    report = tried(declaring(ALL, probe_recipes=broken), tmp_path, "text", "command", "plan-mode")
     assert [row.probe for row in report.rows] == ["text", "command", "plan-mode"]
     seen = {row.probe: (row.expected, row.seen) for row in report.drifts}
     assert seen["command"][1].startswith("it broke: LookupError(")
@@ -183,7 +183,7 @@ def test_an_unknown_probe_is_named_with_those_that_there_are(tmp_path: Path) -> 
 
 def test_an_agent_without_a_drill_cannot_be_tried(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="has no drill"):
-        tried(msgspec.structs.replace(ADAPTER, drill=None), tmp_path)
+        tried(msgspec.structs.replace(ADAPTER, probe_recipes=None), tmp_path)
 
 
 # --- Evidence ---
@@ -212,15 +212,15 @@ def test_what_an_agent_says_after_it_was_told_to_go_is_not_counted() -> None:
     said = Line(t=0.0, dir="out", data=b'{"type":"news"}')
     run = Run(meta=Meta(), entries=(said, Eof(t=0.1), said))
     evidence = Evidence(probe="text", streams=(), runs=(run,))
-    assert evidence.share(ADAPTER).vanished == 1
+    assert evidence.share(ADAPTER).unaccounted == 1
 
 
 # --- The MCP server ---
 
 
 def test_a_home_holds_what_the_drill_puts_there(tmp_path: Path) -> None:
-    drill = ProbeRecipes(files=lambda url: {".agent/config": f"model = {url}"})
-    furnish(tmp_path, drill, "http://here")
+    probe_recipes = ProbeRecipes(files=lambda url: {".agent/config": f"model = {url}"})
+    furnish(tmp_path, probe_recipes, "http://here")
     assert (tmp_path / ".agent" / "config").read_text() == "model = http://here"
 
 
@@ -249,8 +249,8 @@ def test_the_mcp_server_shouts() -> None:
         timeout=30,
         check=True,
     )
-    greeting, tools, shouted, unknown = map(json.loads, done.stdout.splitlines())
-    assert greeting["result"]["protocolVersion"] == "x"
+    handshake, tools, shouted, unknown = map(json.loads, done.stdout.splitlines())
+    assert handshake["result"]["protocolVersion"] == "x"
     assert [tool["name"] for tool in tools["result"]["tools"]] == ["shout"]
     assert shouted["result"]["content"] == [{"type": "text", "text": "HI"}]
     assert (unknown["id"], unknown["error"]["code"]) == (4, -32601)

@@ -38,7 +38,7 @@ def text_in(response: httpx2.Response) -> str:
 def test_each_main_request_takes_the_next_step(model: ScriptedModel) -> None:
     model.script("one", {"text": "two", "times": 2}, Step(blocks=(Text(text="three"),)))
     assert [said(model, api) for api in (*APIS, "chat")] == ["one", "two", "two", "three"]
-    assert model.left == []
+    assert model.remaining == []
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -125,7 +125,7 @@ def test_a_body_that_cannot_be_read_is_refused(
     refused = post(model, PATHS["chat"], content, content_encoding=encoding)
     assert refused.status_code == 400
     assert refused.json()["error"]["message"]
-    assert len(model.left) == 1
+    assert len(model.remaining) == 1
 
 
 # --- Matching ---
@@ -175,7 +175,7 @@ def test_an_exhausted_script_says_so(api: str) -> None:
 def test_steps_for_others_are_left_alone() -> None:
     with ScriptedModel([{"text": "x", "when": {"contains": "cats"}}]) as model:
         assert "None of the 1 steps" in said(model, "chat", "dogs")
-        assert len(model.exhausted) == len(model.left) == 1
+        assert len(model.exhausted) == len(model.remaining) == 1
         model.add("more")
         assert said(model, "chat", "dogs") == "more"
 

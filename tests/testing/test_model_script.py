@@ -109,4 +109,4 @@ def test_a_wrong_step_leaves_the_script_as_it_was() -> None:
     with ScriptedModel(["kept"]) as model:
         with pytest.raises(ScriptError):
             model.script({"txt": "x"})
-        assert [step.text for step in model.left] == ["kept"]
+        assert [step.text for step in model.remaining] == ["kept"]

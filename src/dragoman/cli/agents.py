@@ -167,12 +167,12 @@ def _install_all(
 def _install(
     agents: Agents, adapter: Adapter, version: str | None, reinstall: bool, as_json: bool
 ) -> None:
-    from dragoman.cli.progress import shown
+    from dragoman.cli.progress import show_progress
 
     if adapter.package is None:
         _built_in(agents, adapter, version, as_json)
         return
-    with shown(adapter.name) as report:
+    with show_progress(adapter.name) as report:
         path = agents.installer.install(adapter, version, reinstall=reinstall, report=report)
     version = version or adapter.package.version
     if as_json:

@@ -54,7 +54,7 @@ def conform(
         raise typer.BadParameter("give --version or --command, not both")
     _ensure_known(only or [])
     with reporting(as_json):
-        adapter, found = _found(agent, version, command, data_dir)
+        adapter, found = _ready_agent(agent, version, command, data_dir)
         report = _tried(adapter, found, only or [])
     if as_json:
         _say(report)
@@ -66,10 +66,10 @@ def conform(
 
 def _ensure_known(only: list[str]) -> None:
     from dragoman.errors import InvalidRequest
-    from dragoman.testing.conform import chosen
+    from dragoman.testing.conform import select
 
     try:
-        chosen(only)
+        select(only)
     except InvalidRequest as error:
         raise typer.BadParameter(str(error), param_hint="--only") from None
 
@@ -77,7 +77,7 @@ def _ensure_known(only: list[str]) -> None:
 # --- Finding ---
 
 
-def _found(
+def _ready_agent(
     agent: str, version: str | None, command: str | None, data_dir: str | None
 ) -> tuple[Adapter, InstalledAgent]:
     """The agent, and what to start."""
@@ -93,7 +93,7 @@ def _found(
     adapter = known[agent]
     agents = Agents(known, _settings(agent, command, data_dir))
     try:
-        if adapter.drill is None:
+        if adapter.probe_recipes is None:
             _leave(
                 f"{adapter.name} cannot be tried: its adapter has no drill. Write one in its "
                 "folder (docs/conform.md says how), and name it in ADAPTER."
@@ -138,12 +138,12 @@ def _tried(adapter: Adapter, found: InstalledAgent, only: list[str]) -> ConformR
     import tempfile
     from pathlib import Path
 
-    from dragoman.testing.conform import chosen
     from dragoman.testing.conform import conform as run
+    from dragoman.testing.conform import select
 
-    count = len(chosen(only))
+    count = len(select(only))
     folder = Path(tempfile.mkdtemp(prefix=f"dragoman-conform-{adapter.id}-"))
-    kept = False
+    has_evidence = False
     # Whoever ends us ends what we have started, too.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
@@ -151,9 +151,9 @@ def _tried(adapter: Adapter, found: InstalledAgent, only: list[str]) -> ConformR
             report = run(
                 adapter, found.command, folder, version=found.version, only=only, watch=watch
             )
-        kept = report.kept is not None
+        has_evidence = report.evidence_folder is not None
     finally:
-        if not kept:
+        if not has_evidence:
             shutil.rmtree(folder, ignore_errors=True)
     return report
 
@@ -195,7 +195,7 @@ def _brief(row: Row) -> str:
 def _say(report: ConformReport) -> None:
     import msgspec
 
-    say({"ok": report.ok, **msgspec.structs.asdict(report)})
+    say({"ok": report.ok, **msgspec.to_builtins(report)})
 
 
 def _show(adapter: Adapter, report: ConformReport) -> None:
@@ -205,8 +205,10 @@ def _show(adapter: Adapter, report: ConformReport) -> None:
         typer.echo(told)
     version = f" {report.version}" if report.version else ""
     typer.echo(f"{adapter.name}{version}: {_summary(report)}")
-    if report.kept is not None:
-        typer.echo(f"The transcript and events of each failed probe: {report.kept}/PROBE/")
+    if report.evidence_folder is not None:
+        typer.echo(
+            f"The transcript and events of each failed probe: {report.evidence_folder}/PROBE/"
+        )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -224,7 +226,7 @@ def _failures(report: ConformReport) -> Iterator[str]:
     for breach in report.breaches[:SHOWN_LINES]:
         said = line(breach.message, WIDTH)
         yield f"RULE BROKEN {breach.probe}, event {breach.sequence}, {breach.rule}: {said}"
-    for lost in report.vanished[:SHOWN_LINES]:
+    for lost in report.unaccounted[:SHOWN_LINES]:
         yield f"VANISHED {lost.probe}: {line(lost.line, WIDTH)}"
     if not report.ok:
         yield ""

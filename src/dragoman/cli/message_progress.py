@@ -46,7 +46,7 @@ class Watch:
         if isinstance(error, SessionNotFound):
             error.add_note("add --agent NAME to make it; `dragoman agents` lists them")
         elif isinstance(error, KeyboardInterrupt):
-            typer.echo(f"\n{self._left()}", err=True)
+            typer.echo(f"\n{self._hint()}", err=True)
 
     def over(self, turn: Iterator[Event]) -> Iterator[Event]:
         """The turn, watched."""
@@ -96,7 +96,7 @@ class Watch:
             return False
         return any(message.message_id == message_id for message in queue)
 
-    def _left(self) -> str:
+    def _hint(self) -> str:
         match self._stage:
             case "unsent":
                 return "nothing was sent"

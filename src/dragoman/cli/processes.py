@@ -44,16 +44,18 @@ def ps(
 
 def _row(process: AgentProcess, now_ms: int) -> Iterator[tuple[str, ...]]:
     whose = ", ".join(process.session_ids) or process.purpose
-    yield *_told(process.pid, process, now_ms, process.agent or ""), whose
+    yield *_columns(process.pid, process, now_ms, process.agent or ""), whose
 
 
 def _tree(process: AgentProcess, now_ms: int) -> Iterator[tuple[str, ...]]:
     for info in process.tree:
         agent = process.agent or "" if info.pid == process.pid else ""
-        yield *_told(info.pid, info, now_ms, agent), info.command
+        yield *_columns(info.pid, info, now_ms, agent), info.command
 
 
-def _told(pid: int, about: AgentProcess | ProcessInfo, now_ms: int, agent: str) -> tuple[str, ...]:
+def _columns(
+    pid: int, about: AgentProcess | ProcessInfo, now_ms: int, agent: str
+) -> tuple[str, ...]:
     from dragoman.cli.sessions import age
 
     cpu = f"{about.cpu_ms / 1000:.1f} s"

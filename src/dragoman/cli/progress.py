@@ -16,7 +16,7 @@ EVERY_S = 3.0
 
 
 @contextmanager
-def shown(name: str) -> Iterator[Report]:
+def show_progress(name: str) -> Iterator[Report]:
     """Show the progress that is reported, on stderr."""
     if not sys.stderr.isatty():
         yield _Lines(name).tell
@@ -35,16 +35,16 @@ class _Lines:
     def __init__(self, name: str) -> None:
         self._name = name
         self._phase = ""
-        self._told = 0.0
+        self._last_print = 0.0
 
     def tell(self, progress: InstallProgress) -> None:
         """Print, unless there is nothing new."""
         now = time.monotonic()
-        if progress.phase == self._phase and now - self._told < EVERY_S:
+        if progress.phase == self._phase and now - self._last_print < EVERY_S:
             return
         if progress.phase != "done":
             typer.echo(words(self._name, progress), err=True)
-        self._phase, self._told = progress.phase, now
+        self._phase, self._last_print = progress.phase, now
 
 
 def words(name: str, progress: InstallProgress) -> str:

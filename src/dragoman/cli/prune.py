@@ -39,7 +39,7 @@ def prune(
     deleted: list[str] = []
     with daemon(url, data_dir, as_json) as client:
         for session_id in _old(client, before_ms):
-            if not dry_run and not _gone(client, session_id, before_ms):
+            if not dry_run and not _delete(client, session_id, before_ms):
                 continue
             if not as_json:
                 typer.echo(session_id)
@@ -51,7 +51,7 @@ def prune(
         typer.echo(f"{len(deleted)} sessions {did}", err=True)
 
 
-def _gone(client: Client, session_id: str, before_ms: int) -> bool:
+def _delete(client: Client, session_id: str, before_ms: int) -> bool:
     """Delete a session, unless somebody came back to it, or was faster."""
     try:
         client.delete(session_id, quiet_since=before_ms)

@@ -37,13 +37,13 @@ def ask_permission(session: str, asked: PermissionRequested, reaching: str) -> l
     return [
         f"permission wanted: {line(asked.action)}",
         # Marked, so that no line of an agent's can pass for one of ours.
-        *(f"  | {shown}" for shown in _wanted(_about(asked.metadata))),
+        *(f"  | {shown}" for shown in _action(_about(asked.metadata))),
         f"  once | always{_rule(_about(asked.metadata))} | reject",
         f"  dragoman reply {key} once{reaching}",
     ]
 
 
-def _wanted(about: dict[str, Any]) -> Iterator[str]:
+def _action(about: dict[str, Any]) -> Iterator[str]:
     """What would be done: all of it, for it is what a person approves."""
     shown = next((about[name] for name in ("command", "diff") if about.get(name)), None)
     paths = about.get("paths") or about.get("path")

@@ -61,7 +61,7 @@ def send(
             seen = watch.over(turn)
             completed = _print(seen) if as_json else _show(seen, watch)
         else:
-            _sent(client.send(session, text, attachments=files, delivery=delivery), as_json)
+            _print_sent(client.send(session, text, attachments=files, delivery=delivery), as_json)
             completed = True
     if not completed:
         raise typer.Exit(ERROR)
@@ -115,7 +115,7 @@ def _completes(event: Event) -> bool:
             return False
 
 
-def _sent(message_id: str, as_json: bool) -> None:
+def _print_sent(message_id: str, as_json: bool) -> None:
     if as_json:
         say({"messageId": message_id})
     else:

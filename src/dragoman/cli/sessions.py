@@ -98,10 +98,10 @@ def change(
         raise typer.BadParameter("say what to change, e.g. --title, --model or --permission-mode")
     with daemon(url, data_dir, as_json) as client:
         changed = client.patch(session, wanted)
-        say(changed) if as_json else typer.echo(_told(changed))
+        say(changed) if as_json else typer.echo(_sentence(changed))
 
 
-def _told(session: SessionInfo) -> str:
+def _sentence(session: SessionInfo) -> str:
     about = (
         ("title", session.title),
         ("model", session.model),
@@ -121,7 +121,7 @@ def interrupt(
         idle = client.get(session).status == "idle"
         client.interrupt(session)
         if not idle:
-            _done(session, "interrupted", as_json)
+            _print_done(session, "interrupted", as_json)
         elif as_json:
             say({"sessionId": session, "interrupted": False})
         else:
@@ -134,7 +134,7 @@ def terminate(
     """End a session; its events stay readable."""
     with daemon(url, data_dir, as_json) as client:
         client.terminate(session)
-        _done(session, "terminated", as_json)
+        _print_done(session, "terminated", as_json)
 
 
 def rm(
@@ -143,7 +143,7 @@ def rm(
     """End a session and remove its events and files, for good."""
     with daemon(url, data_dir, as_json) as client:
         client.delete(session)
-        _done(session, "removed", as_json)
+        _print_done(session, "removed", as_json)
 
 
 def age(since_ms: int, now_ms: int) -> str:
@@ -155,7 +155,7 @@ def age(since_ms: int, now_ms: int) -> str:
     return f"{seconds}s"
 
 
-def _done(session: str, what: str, as_json: bool) -> None:
+def _print_done(session: str, what: str, as_json: bool) -> None:
     if as_json:
         say({"sessionId": session, what: True})
     else:

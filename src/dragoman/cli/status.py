@@ -23,11 +23,11 @@ def status(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -
         if as_json:
             say(found)
             return
-        for name, told in _told(found, client.url):
-            typer.echo(f"{name:<9} {line(told, 400)}")
+        for name, value in _rows(found, client.url):
+            typer.echo(f"{name:<9} {line(value, 400)}")
 
 
-def _told(found: DaemonStatus, url: str) -> Iterator[tuple[str, str]]:
+def _rows(found: DaemonStatus, url: str) -> Iterator[tuple[str, str]]:
     from dragoman.cli.sessions import age
 
     up = age(found.started_at, found.started_at + found.uptime_ms)

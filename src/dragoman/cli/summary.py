@@ -126,10 +126,10 @@ def _leaves(limits: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def gist(item: Item) -> str:
     """What an item holds, in short."""
-    return " ".join(filter(None, map(_part, _told(item.content))))
+    return " ".join(filter(None, map(_part, _readable(item.content))))
 
 
-def _told(parts: Iterable[ContentPart]) -> list[ContentPart]:
+def _readable(parts: Iterable[ContentPart]) -> list[ContentPart]:
     """The parts for people: what a status says in words needs no JSON after it."""
     parts = list(parts)
     says = any(isinstance(part, Status) and part.detail for part in parts)

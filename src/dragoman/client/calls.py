@@ -217,7 +217,7 @@ def interrupt(session: str) -> ApiCall[None]:
     return ApiCall("POST", _session(session, "interrupt"), _nothing)
 
 
-def said(text: str, attachments: Sequence[Attachment]) -> Message:
+def message(text: str, attachments: Sequence[Attachment]) -> Message:
     """Make a message. Raise InvalidRequest for one that says nothing."""
     try:
         return Message(message=text, attachments=tuple(attachments) or None)

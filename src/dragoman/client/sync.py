@@ -219,7 +219,7 @@ class Client:
         delivery: Delivery = "queue",
     ) -> str:
         """Send a message and return its id; the same key never sends twice."""
-        body = calls.said(message, attachments)
+        body = calls.message(message, attachments)
         return self._do(calls.send(session, body, idempotency_key, delivery))
 
     def stream_turn(
@@ -238,7 +238,7 @@ class Client:
         `accepted` hears the id of the message, perhaps long before its turn begins. A message
         that is taken back has no turn: then nothing comes but the `queue.updated` that says so.
         """
-        body = calls.said(message, attachments)
+        body = calls.message(message, attachments)
         query = TurnStreamQuery(include_raw=include_raw, delivery=delivery)
         # With a key the message can be sent again where the cut came before its first event.
         key = idempotency_key or uuid.uuid4().hex

@@ -144,7 +144,7 @@ def _name_of(file: Attachment) -> str:
     return file.filename or file.path.rstrip("/").rpartition("/")[2]
 
 
-def told(kind: ItemKind, role: Role | None) -> tuple[ItemKind, Role | None]:
+def kind_and_role(kind: ItemKind, role: Role | None) -> tuple[ItemKind, Role | None]:
     """What an agent's item is: a person's words come from people only, its own are the system's."""
     return ("system", "system") if (kind, role) == ("message", "user") else (kind, role)
 

@@ -78,10 +78,10 @@ class SessionState(Struct, kw_only=True):
             queue=list(self.queue),
         )
 
-    def bind(self, native_session_id: str | None, *, kept: bool) -> None:
+    def bind(self, native_session_id: str | None, *, resumable: bool) -> None:
         """The agent names the session."""
-        self.tentative_id = None if kept else native_session_id
-        if kept:
+        self.tentative_id = None if resumable else native_session_id
+        if resumable:
             self.native_session_id = native_session_id
             self.confirmed = native_session_id is not None
 

@@ -14,17 +14,17 @@ _any = msgspec.json.Decoder()
 _ABSENT = object()
 
 
-def is_noise(listed: Iterable[IgnoredMessage], message: bytes) -> bool:
+def is_ignored(listed: Iterable[IgnoredMessage], message: bytes) -> bool:
     """Whether such messages are listed."""
     try:
         value = wire.decode(message, _any)
     except msgspec.DecodeError:
         return False
-    return any(_matches(noise, value) for noise in listed)
+    return any(_matches(ignored, value) for ignored in listed)
 
 
-def _matches(noise: IgnoredMessage, value: Any) -> bool:
-    return all(_is(_at(value, path), wanted) for path, wanted in noise.where.items())
+def _matches(ignored: IgnoredMessage, value: Any) -> bool:
+    return all(_is(_at(value, path), wanted) for path, wanted in ignored.where.items())
 
 
 def _at(value: Any, path: str) -> Any:

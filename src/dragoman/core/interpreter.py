@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dragoman.adapter import Adapter, Converter, Requester, Spec
 from dragoman.core.fold import SessionState
-from dragoman.core.ignored import is_noise
+from dragoman.core.ignored import is_ignored
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.permission_diff import ReadFile, read_nothing, with_diff
 from dragoman.core.policy import decide
@@ -40,7 +40,7 @@ def keys_of(
     except Exception as error:  # noqa: BLE001 - a dialect's defect costs one message
         if is_defect(error):
             on_defect(error)
-        return Unparsed(error=_told(error), location=adapter.id)
+        return Unparsed(error=_reason(error), location=adapter.id)
 
 
 def is_defect(error: Exception) -> bool:
@@ -48,7 +48,7 @@ def is_defect(error: Exception) -> bool:
     return not isinstance(error, msgspec.MsgspecError)
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if is_defect(error) else str(error)
 
 
@@ -63,7 +63,7 @@ class Interpreter:
         state: SessionState,
         is_own: Callable[[Sequence[str]], bool] = lambda files: True,
         on_defect: OnDefect = raise_defect,
-        noise: Sequence[IgnoredMessage] | None = None,
+        ignored: Sequence[IgnoredMessage] | None = None,
         read_file: ReadFile = read_nothing,
     ) -> None:
         self._agent = agent
@@ -74,7 +74,7 @@ class Interpreter:
         self._on_defect = on_defect
         self._is_own = is_own
         """Whether files are where the session works; only who sees the disk knows its links."""
-        self._noise = noise
+        self._ignored = ignored
         """What may leave no event; None: anything may."""
         self._read_file = read_file
         """What is in a file that may be shown; as with links, only who sees the disk knows it."""
@@ -88,7 +88,7 @@ class Interpreter:
         else:
             self._keep(message)
 
-    def asked(self, key: str, message: bytes) -> None:
+    def on_request(self, key: str, message: bytes) -> None:
         """The agent wants an answer; where nothing is understood it is a refusal, at once."""
         steps: tuple[Step, ...] = ()
         try:
@@ -120,13 +120,13 @@ class Interpreter:
 
     def _keep(self, message: bytes) -> None:
         """Nothing vanishes: what came to no event, and is not known as noise, does now."""
-        if self._noise is None or self._normalizer.shows(message):
+        if self._ignored is None or self._normalizer.shows(message):
             return
-        if not is_noise(self._noise, message):
+        if not is_ignored(self._ignored, message):
             self.stray("it is about nothing that is known here", message)
 
     def _unparsed(self, error: Exception, message: bytes | None) -> None:
-        self.stray(_told(error), message)
+        self.stray(_reason(error), message)
         if is_defect(error):
             self._on_defect(error)
 
@@ -191,7 +191,7 @@ class Interpreter:
             elif isinstance(step, Claim):
                 self._claims = True
             elif isinstance(step, Bind):
-                self._state.bind(step.native_session_id, kept=step.kept)
+                self._state.bind(step.native_session_id, resumable=step.resumable)
 
     def _update(self, step: Update, raw: bytes | None) -> None:
         """Only what is new is told."""

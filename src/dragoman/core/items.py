@@ -49,7 +49,7 @@ class OpenItem(Struct, kw_only=True):
     role: Role | None
     parts: content_shape.Parts
     fields: Fields
-    loose: bool
+    detached: bool
     stream: DeltaType | None = None
     chunks: list[str] = []
     size: int = 0
@@ -89,7 +89,7 @@ class OpenCall(Struct, kw_only=True):
     call_id: str
     parent_id: str | None
     fields: Fields
-    loose: bool
+    detached: bool
 
 
 class Items:
@@ -130,7 +130,7 @@ class Items:
         call_id = content_shape.call_id_of(item.parts)
         who = item.fields.get("subagent_id")
         if item.kind == "message" and item.stream == "text":
-            self._speech.spoken(item.id, who)
+            self._speech.note_message(item.id, who)
         elif item.kind == "tool_call":
             item.parent_id = self._speech.parent_of_call(item.parent_id, who)
             if self._awaits(call_id) or self._open_tool("tool_result", call_id):
@@ -170,14 +170,14 @@ class Items:
                 OpenItem(
                     key=f"call:{call_id}:{result.key}", id=self._new_id("itm"), native_id=None,
                     parent_id=result.parent_id, kind="tool_call", role="assistant", parts=stub,
-                    fields=fields, loose=result.loose,
+                    fields=fields, detached=result.detached,
                 ),
                 "daemon",
             )  # fmt: skip
             self.finish(call, None, "completed", {}, "daemon")
         waiting = self.calls.pop(call_id)
         result.parent_id = waiting.parent_id
-        result.loose = result.loose and waiting.loose
+        result.detached = result.detached and waiting.detached
 
     def stream(self, item: OpenItem, text: str, source: Source) -> None:
         """Add to an item; a text without bound goes on in a next one."""
@@ -275,7 +275,7 @@ class Items:
             call_id=call_id,
             parent_id=item.parent_id,
             fields={k: v for k, v in item.fields.items() if k == "subagent_id"},
-            loose=item.loose,
+            detached=item.detached,
         )
 
     def close_all(self, reason: str, *, everything: bool) -> None:
@@ -283,12 +283,12 @@ class Items:
         for item in self._closing(everything):
             self.finish(item, None, "failed", {"reason": reason}, "daemon")
         for call in list(self.calls.values()):
-            if everything or not call.loose:
+            if everything or not call.detached:
                 self._fail_call(call, reason)
 
     def _closing(self, everything: bool) -> Iterator[OpenItem]:
         for item in reversed(list(self.open.values())):
-            if everything or not item.loose:
+            if everything or not item.detached:
                 yield item
 
     def _fail_call(self, call: OpenCall, reason: str) -> None:
@@ -296,7 +296,7 @@ class Items:
             key=f"result:{call.call_id}", id=self._new_id("itm"), native_id=None,
             parent_id=call.parent_id, kind="tool_result", role="tool",
             parts=(ToolResult(call_id=call.call_id, output=""),), fields=dict(call.fields),
-            loose=call.loose,
+            detached=call.detached,
         )  # fmt: skip
         self.finish(self.start(result, "daemon"), None, "failed", {"reason": reason}, "daemon")
 
@@ -310,7 +310,7 @@ class Items:
         self._ids.update((key, item.id) for key, item in self.open.items())
         self._call_ids = set(self.calls)
         self._call_ids.update(content_shape.call_id_of(item.parts) for item in self.open.values())
-        running = {item.fields.get("subagent_id") for item in self.open.values() if item.loose}
+        running = {item.fields.get("subagent_id") for item in self.open.values() if item.detached}
         self._speech.turn_over(running)
 
     # --- From the log, after a restart: the agent's keys are gone, our ids stand in for them ---
@@ -326,7 +326,7 @@ class Items:
         self.open[item.item_id] = OpenItem(
             key=item.item_id, id=item.item_id, native_id=item.native_item_id,
             parent_id=item.parent_id, kind=item.kind, role=item.role, parts=parts, fields=fields,
-            loose="subagent_id" in fields, stream=content_shape.stream_of(item.kind, parts),
+            detached="subagent_id" in fields, stream=content_shape.stream_of(item.kind, parts),
         )  # fmt: skip
         if item.kind == "tool_result":
             self.calls.pop(content_shape.call_id_of(parts), None)

@@ -12,7 +12,7 @@ class Speech:
         self._messages: set[str] = set()
         self._last: dict[str | None, str] = {}
 
-    def spoken(self, item_id: str, subagent: str | None) -> None:
+    def note_message(self, item_id: str, subagent: str | None) -> None:
         """A message has begun; a person's counts until the agent says something."""
         self._messages.add(item_id)
         self._last[subagent] = item_id

@@ -60,7 +60,7 @@ class Normalizer:
         self._new_id = new_id
         self._files_dir = files_dir
         self._prompts = Prompts()
-        self._held: list[Draft] = []
+        self._deferred: list[Draft] = []
         """Told before a person's message was shown, which goes first."""
         self._said_why = False
         self._used: step.Used | None = None
@@ -68,7 +68,7 @@ class Normalizer:
         self._source: Source = "daemon"
 
     @property
-    def quiet(self) -> bool:
+    def idle(self) -> bool:
         """Nothing is open: no turn, no item, no request."""
         return self.turn_id is None and self.items.empty and not self.requests
 
@@ -79,7 +79,7 @@ class Normalizer:
 
     def shows(self, raw: bytes) -> bool:
         """Whether this native message has caused an event that nobody has taken yet."""
-        waiting = chain(reversed(self.out), self._held)
+        waiting = chain(reversed(self.out), self._deferred)
         return any(isinstance(each, Draft) and each.raw is raw for each in waiting)
 
     def remember(self, prompt: Prompt) -> None:
@@ -127,13 +127,13 @@ class Normalizer:
                 self._report(ErrorRaised(**msgspec.structs.asdict(given)), self._source)
             case step.Update(body=body):
                 draft = Draft(body, self._source, self.native_session_id, raw)
-                (self._held if self._prompts.due else self.out).append(draft)
+                (self._deferred if self._prompts.due else self.out).append(draft)
             case step.Unparsed(error=error, location=location):
                 self._unparsed(error, location, hashlib.sha256(raw).hexdigest() if raw else None)
             case step.EndSession():
                 self._agent_ends(given)
-            case step.Bind(native_session_id=native, kept=kept):
-                self.native_session_id = native if kept else self.native_session_id
+            case step.Bind(native_session_id=native, resumable=resumable):
+                self.native_session_id = native if resumable else self.native_session_id
             case _:
                 self.out.append(given)
 
@@ -171,8 +171,8 @@ class Normalizer:
         self.items.finish(item, (Text(text=prompt.text), *attached), "completed", {}, source)
         self._raw = raw
         if not self._prompts.due:
-            self.out += self._held
-            self._held = []
+            self.out += self._deferred
+            self._deferred = []
 
     def _echo(self, given: step.Echo) -> None:
         message_id = given.message_id
@@ -234,32 +234,32 @@ class Normalizer:
         native_id: str | None = None,
         parent_id: str | None = None,
         fields: dict[str, Any] | None = None,
-        loose: bool = False,
+        detached: bool = False,
     ) -> OpenItem:
         item = OpenItem(
             key=key, id=self._new_id("itm"), native_id=native_id, parent_id=parent_id, kind=kind,
-            role=role, parts=parts, fields=fields or {}, loose=loose,
+            role=role, parts=parts, fields=fields or {}, detached=detached,
         )  # fmt: skip
         return self.items.start(item, source)
 
     def _start(self, given: step.StartItem) -> None:
         parts = stored(given.content, self._files_dir, self.out)
-        kind, role = content_shape.told(given.kind, given.role)
-        loose = given.loose and given.subagent is not None
-        quiet = loose or kind in _QUIET
+        kind, role = content_shape.kind_and_role(given.kind, given.role)
+        detached = given.detached and given.subagent is not None
+        idle = detached or kind in _QUIET
         doubled = kind == "tool_result" and self._answered(given.key, parts)
-        homeless = self.turn_id is None and given.opens is False and not quiet
+        homeless = self.turn_id is None and given.opens is False and not idle
         if given.key in self.items.open or doubled or homeless:
             late = self._late("start", {"key": given.key, "kind": given.kind})
             return self.items.name(given.key, late)
-        if given.opens or not quiet:
+        if given.opens or not idle:
             self._enter_turn()
         fields: dict[str, Any] = dict(given.fields)
         if given.subagent is not None:
             fields["subagent_id"] = given.subagent
         parent_id = self.items.id_of(given.parent)
         self._open(given.key, kind, role, parts, self._source, native_id=given.native_id,
-                   parent_id=parent_id, fields=fields, loose=loose)  # fmt: skip
+                   parent_id=parent_id, fields=fields, detached=detached)  # fmt: skip
         return None
 
     def _answered(self, key: str, parts: content_shape.Parts) -> bool:
@@ -269,7 +269,7 @@ class Normalizer:
         item = self.items.open.get(given.key)
         if item is None:
             item = self._stub(given.key, *content_shape.stub(given.key, given.content_type))
-        elif not (item.loose or item.kind in _QUIET):
+        elif not (item.detached or item.kind in _QUIET):
             self._enter_turn()
         if item is None or item.stream is None:
             self._late("delta", {"key": given.key, "delta": given.text})
@@ -291,7 +291,7 @@ class Normalizer:
         parts = None if given.content is None else stored(given.content, self._files_dir, self.out)
         if item is None and parts is not None:
             item = self._stub(given.key, *content_shape.guess(parts), parts)
-        elif item is not None and not item.loose and item.kind not in _QUIET:
+        elif item is not None and not item.detached and item.kind not in _QUIET:
             self._enter_turn()
         if item is None:
             self._late("completion", {"key": given.key})
@@ -312,8 +312,8 @@ class Normalizer:
         if given.key in self.requests:
             self._late("request", {"key": given.key})
             return
-        loose = given.loose and "subagent_id" in (given.metadata or {})
-        if not loose:
+        detached = given.detached and "subagent_id" in (given.metadata or {})
+        if not detached:
             self._enter_turn()
         body: PermissionRequested | QuestionRequested
         if isinstance(given, step.AskPermission):
@@ -322,7 +322,7 @@ class Normalizer:
         else:
             body = question(given, self._new_id("qst"))
             self._emit(body, given.source)
-        self.requests[given.key] = OpenRequest(key=given.key, body=body, loose=loose)
+        self.requests[given.key] = OpenRequest(key=given.key, body=body, detached=detached)
 
     def _resolve(self, given: step.Resolve) -> None:
         request = self.requests.get(given.command.key)
@@ -338,7 +338,7 @@ class Normalizer:
 
     def _withdraw_all(self, reason: str, *, everything: bool) -> None:
         for request in list(self.requests.values()):
-            if everything or not request.loose:
+            if everything or not request.detached:
                 self._withdraw(request.key, reason)
 
     def _report(self, error: ErrorRaised, source: Source) -> None:

@@ -71,7 +71,7 @@ class Redaction:
 
     def __init__(self, redactor: Redactor) -> None:
         self.held: list[Draft] = []
-        self.begun = 0
+        self.candidate_length = 0
         """How much there is of what may be a value, where drafts are held."""
         self._redactor = redactor
         self._streams: dict[str, _Stream] = {}
@@ -136,7 +136,7 @@ class Redaction:
 
     def _decided(self, drafts: Sequence[Draft], texts: dict[str, str]) -> int:
         """How many of the drafts need not wait; all, where others must not wait with them."""
-        begun = len(drafts)
+        candidate_length = len(drafts)
         spans: list[tuple[int, int]] = []
         for item_id, text in texts.items():
             found, open_at = self._open_at(text)
@@ -147,11 +147,11 @@ class Redaction:
                     spans.append((pieces[first].draft, pieces[last].draft))
             if open_at < len(text):
                 first = _first_of_last(len(text) - open_at, item_id, drafts)
-                if first < begun:
-                    begun, self.begun = first, len(text) - open_at
-        if not all(type(draft.body) is ItemDelta for draft in drafts[begun:]):
+                if first < candidate_length:
+                    candidate_length, self.candidate_length = first, len(text) - open_at
+        if not all(type(draft.body) is ItemDelta for draft in drafts[candidate_length:]):
             return len(drafts)
-        end, before = begun, -1
+        end, before = candidate_length, -1
         while end != before:
             # The pieces of one value go together, and the drafts of one native line.
             before = end
@@ -165,7 +165,7 @@ class Redaction:
         found: list[Match] = []
         since = 0
         while found or self._redactor.may_hold(text):
-            first = next(self._redactor.found(text, since), None)
+            first = next(self._redactor.matches(text, since), None)
             if first is None or first.start >= self._redactor.begins_at(text, since):
                 break
             found.append(first)
@@ -212,7 +212,7 @@ class Redaction:
         stream = self._streams[item_id]
         before, shown = stream.size - len(stream.shown), len(stream.shown)
         since = 0
-        for found in self._redactor.found(text):
+        for found in self._redactor.matches(text):
             start = max(found.start, shown)
             stream.edits.append(Match(before + start, before + found.end, found.placeholder))
             _spread(found, start, pieces)

@@ -32,7 +32,7 @@ class OpenRequest(Struct, kw_only=True):
 
     key: str
     body: PermissionRequested | QuestionRequested
-    loose: bool
+    detached: bool
 
     @property
     def id(self) -> str:

@@ -33,8 +33,8 @@ def restore(normalizer: Normalizer, body: Body) -> None:
         case TurnEnded():
             normalizer.turn_id = None
         case PermissionRequested(permission_id=key) | QuestionRequested(question_id=key):
-            loose = "subagent_id" in (body.metadata or {})
-            normalizer.requests[key] = OpenRequest(key=key, body=body, loose=loose)
+            detached = "subagent_id" in (body.metadata or {})
+            normalizer.requests[key] = OpenRequest(key=key, body=body, detached=detached)
         case PermissionResolved(permission_id=key) | QuestionResolved(question_id=key):
             normalizer.requests.pop(key, None)
         case SessionEnded():

@@ -11,29 +11,29 @@ class Prompts:
     def __init__(self) -> None:
         self.due: list[Prompt] = []
         """Accepted, and to be shown before anything else of the turn."""
-        self._sent: dict[str, Prompt] = {}
+        self._in_flight: dict[str, Prompt] = {}
         self._shown: set[str] = set()
 
     def remember(self, prompt: Prompt) -> None:
         """Know a message that is about to be sent."""
-        self._sent.pop(prompt.message_id, None)
-        self._sent[prompt.message_id] = prompt
+        self._in_flight.pop(prompt.message_id, None)
+        self._in_flight[prompt.message_id] = prompt
 
     def forget(self, message_id: str) -> None:
         """It was taken back."""
-        self._sent.pop(message_id, None)
+        self._in_flight.pop(message_id, None)
 
     def accepted(self, message_id: str | None) -> bool:
         """The agent has it: it is due; False where it was before, or nobody sent it."""
-        prompt = self._sent.pop(message_id or "", None)
+        prompt = self._in_flight.pop(message_id or "", None)
         if prompt is not None:
             self.due.append(prompt)
         return prompt is not None
 
     def presume(self) -> None:
         """The agent works without a word about what it accepted: it must be what was sent last."""
-        if self._sent:
-            self.accepted(next(reversed(self._sent)))
+        if self._in_flight:
+            self.accepted(next(reversed(self._in_flight)))
 
     def take(self, message_id: str | None = None) -> Prompt | None:
         """The due message of this id, else none; without an id the first one. It is shown now."""

@@ -17,7 +17,7 @@ from dragoman.files.beneath import Place, destined, folder, names_in, real_path
 from dragoman.files.content import SizeLimit, ground, write_all
 from dragoman.files.leftovers import hold, sweep, temporary_name
 from dragoman.files.paths import Names, Root, is_within, names_of, split
-from dragoman.files.refusals import told
+from dragoman.files.refusals import translated
 from dragoman.files.removal import remove_tree
 from dragoman.files.renames import is_there, rename, rename_new
 from dragoman.wire.tar import Member, Tar
@@ -50,7 +50,7 @@ class Inflate:
     def __init__(self, ratio: int) -> None:
         self._ratio = ratio
         self._head = b""
-        self._received = self._given = 0
+        self._received = self._bytes_out = 0
         self._gzip: zlib._Decompress | None = None
         self._is_plain = False
 
@@ -91,8 +91,8 @@ class Inflate:
             data = self._gzip.unused_data if self._gzip.eof else self._gzip.unconsumed_tail
 
     def _count(self, count: int) -> None:
-        self._given += count
-        if self._given > max(_FREE_BYTES, self._received * self._ratio):
+        self._bytes_out += count
+        if self._bytes_out > max(_FREE_BYTES, self._received * self._ratio):
             raise TooLarge(
                 f"the archive grows to more than {self._ratio} times its size (max_archive_ratio)",
                 limit="max_archive_ratio",
@@ -114,14 +114,14 @@ class Unpacker:
         self._paths: dict[str, None] = {}
         self.truncated = False
         inside = (*names, ".")  # the folder itself, where it is there already
-        with told(self._path, writing=True), ground(root, inside) as found:
+        with translated(self._path, writing=True), ground(root, inside) as found:
             sweep(found.folder)
             self._stage, self._top = _stage(found.folder)
 
     def feed(self, data: bytes) -> None:
         """Take a piece. Raise TooLarge, InvalidRequest."""
         self._received.add(len(data))
-        with told(self._path, writing=True):
+        with translated(self._path, writing=True):
             for piece in self._inflate.feed(data):
                 self._inflated.add(len(piece))
                 for found in self._tar.feed(piece):
@@ -135,7 +135,7 @@ class Unpacker:
         self._inflate.close()
         self._tar.close()
         self._close_file()
-        with told(self._path, writing=True):
+        with translated(self._path, writing=True):
             self._sync()
             self._ensure_open(destined(self._root, self._names))
             with folder(self._root, self._names, make=True) as target:

@@ -12,7 +12,7 @@ from dragoman.errors import Conflict, InvalidRequest, TooLarge
 from dragoman.files.beneath import Place, place, sync
 from dragoman.files.leftovers import hold, sweep, temporary_name
 from dragoman.files.paths import Names, Root
-from dragoman.files.refusals import told
+from dragoman.files.refusals import translated
 from dragoman.files.renames import rename
 
 _NO_UNNAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL)
@@ -48,7 +48,7 @@ class Reading:
 def open_file(root: Root, names: Names) -> Reading:
     """Open a regular file; nothing else is opened, since to open a pipe or a device does things."""
     path = root.tell(names)
-    with told(path), place(root, names) as found:
+    with translated(path), place(root, names) as found:
         _ensure_regular(found.look(), path)
         file = io.FileIO(found.open(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb")
         try:
@@ -135,7 +135,7 @@ class PartialFile:
         self._root, self._names, self._received = root, names, received
         self._path = root.tell(names)
         self._mode: int | None = None
-        with told(self._path, writing=True):
+        with translated(self._path, writing=True):
             self._look()
             with ground(root, names) as found:
                 self._temporary = Temporary(found.folder)
@@ -143,13 +143,13 @@ class PartialFile:
     def write(self, data: bytes) -> None:
         """Take a piece. Raise TooLarge."""
         self._received.add(len(data))
-        with told(self._path, writing=True):
+        with translated(self._path, writing=True):
             write_all(self._temporary.file, data)
 
     def commit(self) -> int:
         """Put the file in its place, durably, making the folders above; its size."""
         file = self._temporary.file.fileno()
-        with told(self._path, writing=True):
+        with translated(self._path, writing=True):
             if self._mode is not None:
                 os.fchmod(file, self._mode)
             os.fsync(file)

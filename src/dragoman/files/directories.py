@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dragoman.errors import InvalidRequest, PermissionDenied
-from dragoman.files.paths import is_within, shown
+from dragoman.files.paths import is_within, printable
 from dragoman.settings import Settings
 
 
@@ -54,14 +54,15 @@ class Directories:
         is_ordinary = self._is_open(real)
         if not is_ordinary and self._are_given:
             raise PermissionDenied(
-                f"{shown(path)} is outside of what sessions may work in: "
-                f"{', '.join(map(shown, self._roots))}",
+                f"{printable(path)} is outside of what sessions may work in: "
+                f"{', '.join(map(printable, self._roots))}",
                 field=field,
             )
         if not is_ordinary and not is_admin:
             raise PermissionDenied(
-                f"{shown(path)} is neither in the daemon's home nor in its folder for temporary "
-                "files: that needs the scope 'admin', or a daemon that is started with --root",
+                f"{printable(path)} is neither in the daemon's home nor in its folder for "
+                "temporary files: that needs the scope 'admin', or a daemon that is started with "
+                "--root",
                 field=field,
                 scope="admin",
             )

@@ -42,7 +42,7 @@ class Root(Struct, frozen=True):
 
     def tell(self, names: Sequence[str]) -> str:
         """The absolute path of something beneath, fit to be shown."""
-        return shown(os.path.join(self.path, *names))
+        return printable(os.path.join(self.path, *names))
 
     def ensure_open(self, real: str, *, whole: bool = False) -> None:
         """Raise PermissionDenied for what stays shut; with `whole`, for what must not go."""
@@ -83,9 +83,9 @@ def find(roots: Sequence[Root], path: str, field: str = "path") -> tuple[Root, N
         return roots[0], names
     beneath = [(root, below) for root in roots if (below := root.below(path)) is not None]
     if not beneath:
-        allowed = ", ".join(shown(root.path) for root in roots)
+        allowed = ", ".join(printable(root.path) for root in roots)
         raise PermissionDenied(
-            f"{shown(path)} is outside of what is open here: {allowed}", field=field
+            f"{printable(path)} is outside of what is open here: {allowed}", field=field
         )
     return min(beneath, key=lambda each: len(each[1]))
 
@@ -96,6 +96,6 @@ def is_within(path: str, folder: str) -> bool:
     return split(path)[: len(outer)] == outer
 
 
-def shown(path: str) -> str:
+def printable(path: str) -> str:
     """A path as JSON can hold it: bytes that are not UTF-8 are replaced."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -27,7 +27,7 @@ _IN_THE_WAY = (
 
 
 @contextlib.contextmanager
-def told(path: str, *, writing: bool = False, field: str = "path") -> Iterator[None]:
+def translated(path: str, *, writing: bool = False, field: str = "path") -> Iterator[None]:
     """Tell what the kernel says about a path as an error of ours; `field` is where it was given."""
     try:
         yield

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from dragoman.errors import Conflict, InvalidRequest, PermissionDenied
 from dragoman.files.beneath import Place, folder, names_in, place, real_path, sync
-from dragoman.files.paths import Names, Root, is_within, shown
-from dragoman.files.refusals import told
+from dragoman.files.paths import Names, Root, is_within, printable
+from dragoman.files.refusals import translated
 from dragoman.files.removal import remove_tree
 from dragoman.files.renames import exchange, rename, rename_new
 from dragoman.schema.files import EntryKind, EntryType, FsEntry, FsStat
@@ -24,7 +24,7 @@ _IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR)
 def entries(root: Root, names: Names) -> list[FsEntry]:
     """What a folder holds, by name."""
     path = root.tell(names)
-    with told(path):
+    with translated(path):
         try:
             with folder(root, names) as opened:
                 found = sorted(names_in(opened), key=os.fsencode)
@@ -42,13 +42,13 @@ def _entry(root: Root, names: Names, opened: int, name: str) -> FsEntry | None:
         return None  # it has just gone
     seen = info if target is None else _behind(root, (*names, name)) or info
     return FsEntry(
-        name=shown(name),
+        name=printable(name),
         path=root.tell((*names, name)),
         entry_type=_type(seen),
         size=seen.st_size,
         modified=_time(seen),
         kind=_kind(info),
-        target=None if target is None else shown(target),
+        target=None if target is None else printable(target),
     )
 
 
@@ -64,7 +64,7 @@ def _behind(root: Root, names: Names) -> os.stat_result | None:
 def look(root: Root, names: Names) -> FsStat:
     """What a path leads to."""
     path = root.tell(names)
-    with told(path):
+    with translated(path):
         with place(root, names, follow=False) as here:
             info = here.look()
             is_link = stat.S_ISLNK(info.st_mode)
@@ -80,7 +80,7 @@ def look(root: Root, names: Names) -> FsStat:
         size=seen.st_size,
         modified=_time(seen),
         kind=_kind(info),
-        target=None if target is None else shown(target),
+        target=None if target is None else printable(target),
     )
 
 
@@ -111,14 +111,14 @@ def _time(info: os.stat_result) -> str | None:
 
 def make_folder(root: Root, names: Names) -> None:
     """Make a folder and those above it; one that is there is fine."""
-    with told(root.tell(names), writing=True), folder(root, names, make=True):
+    with translated(root.tell(names), writing=True), folder(root, names, make=True):
         pass
 
 
 def remove(root: Root, names: Names, *, recursive: bool) -> None:
     """Remove an entry; of a link, the link."""
     path = root.tell(names)
-    with told(path), _movable(root, names) as found:
+    with translated(path), _movable(root, names) as found:
         if not stat.S_ISDIR(found.look().st_mode):
             os.unlink(found.name, dir_fd=found.folder)
         elif recursive:
@@ -143,10 +143,10 @@ def _remove_empty(found: Place, path: str) -> None:
 def move(source: tuple[Root, Names], target: tuple[Root, Names], *, overwrite: bool) -> None:
     """Move an entry, making the folders above its new place; of a link, the link."""
     told_source, told_target = source[0].tell(source[1]), target[0].tell(target[1])
-    with told(told_source, field="from"), _movable(*source) as old:
+    with translated(told_source, field="from"), _movable(*source) as old:
         if stat.S_ISDIR(old.look().st_mode):
             _ensure_elsewhere(old, *target)
-        with told(told_target, writing=True, field="to"), _movable(*target, make=True) as new:
+        with translated(told_target, writing=True, field="to"), _movable(*target, make=True) as new:
             if overwrite:
                 _replace(old, new)
             else:

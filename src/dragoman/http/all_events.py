@@ -26,15 +26,15 @@ class AllEventsStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Replay what is after the cursor, then go on live; without one, begin now."""
         daemon = daemon_of(scope)
-        chronicle = daemon.store.chronicle
+        global_log = daemon.store.global_log
         try:
             wanted = parse.query(FeedQuery, scope["query_string"], lists=_LISTS)
             which = _filter(wanted, daemon)
-            after = _position(wanted, last_event_id(scope), chronicle.position)
+            after = _position(wanted, last_event_id(scope), global_log.position)
         except DragomanError as error:
             return await refuse(scope, send, error)
         sink = scope[CONNECTION].write_chunk
-        batches = chronicle.follow(after, which, raw=wanted.include_raw, sink=sink)
+        batches = global_log.follow(after, which, raw=wanted.include_raw, sink=sink)
         return await stream(batches, scope, send)
 
 

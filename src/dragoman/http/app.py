@@ -19,19 +19,21 @@ from dragoman.http.routes import ROUTES, starlette_routes
 from dragoman.http.ui import built_page, page_routes
 
 
-def make_app(daemon: Daemon, guard: Authenticator, port_of: Callable[[], int]) -> RequestLog:
+def make_app(
+    daemon: Daemon, authenticator: Authenticator, port_of: Callable[[], int]
+) -> RequestLog:
     """Everything that answers, with the door in front of it, and a register outside."""
     app = Starlette(routes=[*_open(daemon), *starlette_routes(), *page_routes(built_page())])
     app.router.redirect_slashes = False
     app.state.daemon = daemon
-    app.state.guard = guard
+    app.state.authenticator = authenticator
     app.state.peers = Peers()
     app.state.port_of = port_of
     problems.install(app)
     settings = daemon.settings
-    door = AuthMiddleware(
+    auth = AuthMiddleware(
         Compress(app),
-        guard=guard,
+        authenticator=authenticator,
         host=settings.host,
         port_of=port_of,
         allow_hosts=settings.allow_host,
@@ -43,7 +45,7 @@ def make_app(daemon: Daemon, guard: Authenticator, port_of: Callable[[], int]) -
             *(route.path for route in _open(daemon)),
         ),
     )
-    return RequestLog(door, daemon.traffic, settings.access_log)
+    return RequestLog(auth, daemon.traffic, settings.access_log)
 
 
 def _open(daemon: Daemon) -> list[Route]:

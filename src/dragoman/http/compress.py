@@ -67,7 +67,7 @@ class _Answer:
             body = _gzipped(self._pieces)
         else:
             connection = self._scope[CONNECTION]
-            backlog: Backlog = connection.crowd.backlog
+            backlog: Backlog = connection.connection_limits.backlog
             with backlog.holding(connection, size):
                 body = await asyncio.to_thread(_gzipped, self._pieces)
         self._pieces = []

@@ -23,7 +23,7 @@ OWN_FILES = 48
 """So many the daemon keeps for itself, where there are so many."""
 FEWEST = 4
 """So many may be connected, however few files there are."""
-STRANGERS = 64
+UNAUTHENTICATED = 64
 """So many who cannot come in are being told so; the first of them goes when another one comes."""
 
 
@@ -74,16 +74,16 @@ class ConnectionLimits:
         self.backlog = Backlog()
         self.refused = 0
         """How many connections and streams were turned away."""
-        self._quiet: dict[Connection, None] = {}
+        self._idle: dict[Connection, None] = {}
         self._busy: set[Connection] = set()
         self._streaming: set[Connection] = set()
-        self._strangers: dict[Connection, None] = {}
+        self._unauthenticated: dict[Connection, None] = {}
         self._clock: asyncio.TimerHandle | None = None
 
     @property
     def connections(self) -> int:
         """How many are connected."""
-        return len(self._quiet) + len(self._busy) + len(self._streaming)
+        return len(self._idle) + len(self._busy) + len(self._streaming)
 
     @property
     def streams(self) -> int:
@@ -95,39 +95,39 @@ class ConnectionLimits:
     def enter(self, member: Connection) -> bool:
         """Let somebody in. False: all places are taken by others that are at work."""
         places = self.places
-        while self.connections >= places and self._quiet:
-            oldest = next(iter(self._quiet))
+        while self.connections >= places and self._idle:
+            oldest = next(iter(self._idle))
             self.leave(oldest)
             oldest.make_room()
         if self.connections < places:
-            self.quiet(member)
+            self.idle(member)
             return True
         self._turn_away("connection")
-        if len(self._strangers) >= STRANGERS:
-            next(iter(self._strangers)).make_room()
-        self._strangers[member] = None
+        if len(self._unauthenticated) >= UNAUTHENTICATED:
+            next(iter(self._unauthenticated)).make_room()
+        self._unauthenticated[member] = None
         return False
 
-    def quiet(self, member: Connection) -> None:
+    def idle(self, member: Connection) -> None:
         """Somebody has nothing to be answered."""
         self._busy.discard(member)
-        self._quiet.pop(member, None)
-        self._quiet[member] = None
+        self._idle.pop(member, None)
+        self._idle[member] = None
         self._wind_up()
 
     def busy(self, member: Connection) -> None:
         """Somebody's request is here."""
-        self._quiet.pop(member, None)
+        self._idle.pop(member, None)
         if member not in self._streaming:
             self._busy.add(member)
             self._wind_up()
 
     def leave(self, member: Connection) -> None:
         """Somebody has gone."""
-        self._quiet.pop(member, None)
+        self._idle.pop(member, None)
         self._busy.discard(member)
         self._streaming.discard(member)
-        self._strangers.pop(member, None)
+        self._unauthenticated.pop(member, None)
 
     @contextmanager
     def streaming(self, member: Connection) -> Iterator[None]:
@@ -139,7 +139,7 @@ class ConnectionLimits:
                 "raise max_streams"
             )
         self._busy.discard(member)
-        self._quiet.pop(member, None)
+        self._idle.pop(member, None)
         # A stream looks after itself: it knows best whether its reader stalls.
         self._streaming.add(member)
         try:
@@ -183,8 +183,8 @@ class ConnectionLimits:
 
     def _look(self) -> None:
         now = asyncio.get_running_loop().time()
-        for member in (*self._quiet, *self._busy, *self._strangers):
+        for member in (*self._idle, *self._busy, *self._unauthenticated):
             member.look(now)
         self._clock = None
-        if self._quiet or self._busy or self._strangers:
+        if self._idle or self._busy or self._unauthenticated:
             self._wind_up()

@@ -43,7 +43,7 @@ class PageEndpoint:
             wanted = parse.query(EventQuery, scope["query_string"])
             for given in (wanted.after_chain, after_chain(scope)):
                 await _ensure_linked(store, session_id, wanted.offset, given)
-            with scope[CONNECTION].crowd.backlog.page() as max_bytes:
+            with scope[CONNECTION].connection_limits.backlog.page() as max_bytes:
                 page = await store.read(
                     session_id,
                     wanted.offset,

@@ -16,7 +16,7 @@ from dragoman import __version__
 from dragoman.http.connections import ConnectionLimits
 from dragoman.http.context import Daemon, daemon_of
 from dragoman.http.uvicorn_protocol import CONNECTION
-from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.process_tree import process_tree
 from dragoman.schema.http import ProcessList, ServerStatus
 from dragoman.store import StoreStats
 from dragoman.store.counters import BOUNDS_S, Histogram
@@ -95,10 +95,10 @@ class _Look(Struct, frozen=True):
     """What is to be told, all of one moment."""
 
     daemon: Daemon
-    vitals: StoreStats
+    stats: StoreStats
     processes: ProcessList
     servers: dict[str, ServerStatus]
-    crowd: ConnectionLimits
+    connection_limits: ConnectionLimits
 
 
 async def get_metrics(request: Request) -> Response:
@@ -106,14 +106,14 @@ async def get_metrics(request: Request) -> Response:
     daemon = daemon_of(request.scope)
     look = _Look(
         daemon,
-        await daemon.sessions.vitals(),
+        await daemon.sessions.stats(),
         await daemon.sessions.processes(),
         {
             adapter.id: status
             for adapter in daemon.agents.all()
             if (status := daemon.agents.servers.status(adapter)) is not None
         },
-        request.scope[CONNECTION].crowd,
+        request.scope[CONNECTION].connection_limits,
     )
     # Off the loop: the library takes a tenth of a second to load, the first time.
     return Response(await asyncio.to_thread(_render, look), media_type=MEDIA_TYPE)
@@ -144,24 +144,24 @@ class _Collector:
 
 
 def _about_store(look: _Look) -> dict[str, Values | Histogram]:
-    vitals, tally = look.vitals, look.daemon.store.tally
+    stats, counters = look.stats, look.daemon.store.counters
     return {
         "info": _by({__version__: 1}),
         "start_time_seconds": _one(look.daemon.traffic.started_at_ms / 1000),
-        "sessions": _by({str(status): count for status, count in vitals.sessions.items()}),
-        "stored_events": _one(vitals.events),
-        "queued_messages": _one(vitals.queued),
-        "store_bytes": _by({"database": vitals.database_bytes, "log": vitals.log_bytes}),
-        "store_free_bytes": _one(vitals.free_bytes),
-        "store_degraded": _one(vitals.problem is not None),
-        "waiting_writes": _one(vitals.writing),
-        "readers": _by({"session": vitals.readers, "all": vitals.all_readers}),
-        "events": _one(tally.events),
-        "turns_started": _one(tally.turns_started),
-        "turns_ended": _by({outcome: tally.turns_ended[outcome] for outcome in _OUTCOMES}),
-        "unparsed": _one(tally.unparsed),
-        "commit_seconds": tally.commit,
-        "fanout_seconds": tally.fanout,
+        "sessions": _by({str(status): count for status, count in stats.sessions.items()}),
+        "stored_events": _one(stats.events),
+        "queued_messages": _one(stats.queued),
+        "store_bytes": _by({"database": stats.database_bytes, "log": stats.log_bytes}),
+        "store_free_bytes": _one(stats.free_bytes),
+        "store_degraded": _one(stats.problem is not None),
+        "waiting_writes": _one(stats.writing),
+        "readers": _by({"session": stats.readers, "all": stats.all_readers}),
+        "events": _one(counters.events),
+        "turns_started": _one(counters.turns_started),
+        "turns_ended": _by({outcome: counters.turns_ended[outcome] for outcome in _OUTCOMES}),
+        "unparsed": _one(counters.unparsed),
+        "commit_seconds": counters.commit,
+        "fanout_seconds": counters.fanout,
     }
 
 
@@ -176,7 +176,7 @@ def _about_agents(look: _Look) -> dict[str, Values | Histogram]:
         "processes_memory_bytes": _by({purpose: memory[purpose] for purpose in _PURPOSES}),
         "process_starts": _by({agent: each.starts for agent, each in lives}),
         "process_exits": _by({agent: each.exits for agent, each in lives}),
-        "process_looks": _one(kin.looks),
+        "process_looks": _one(process_tree.looks),
         "servers_up": _by({agent: server.status == "running" for agent, server in servers}),
         "server_restarts": _by({agent: server.restart_count for agent, server in servers}),
         "unrouted": _by({agent: server.unrouted for agent, server in servers}),
@@ -184,16 +184,16 @@ def _about_agents(look: _Look) -> dict[str, Values | Histogram]:
 
 
 def _about_http(look: _Look) -> dict[str, Values | Histogram]:
-    traffic, crowd = look.daemon.traffic, look.crowd
+    traffic, connection_limits = look.daemon.traffic, look.connection_limits
     return {
         "http_requests": {
             (method, route, str(status)): count
             for (method, route, status), count in list(traffic.requests.items())
         },
         "refused": _by(dict(traffic.refused)),
-        "turned_away": _one(crowd.refused),
-        "http_connections": _one(crowd.connections),
-        "http_streams": _one(crowd.streams),
+        "turned_away": _one(connection_limits.refused),
+        "http_connections": _one(connection_limits.connections),
+        "http_streams": _one(connection_limits.streams),
     }
 
 

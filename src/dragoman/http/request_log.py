@@ -52,7 +52,7 @@ class RequestLog:
     ) -> None:
         self._app = app
         self._traffic = traffic
-        self._wanted = wanted
+        self._is_logged = wanted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on under its id, and take note of how it ended."""
@@ -87,8 +87,8 @@ class RequestLog:
         self._traffic.requests[method, route, status] += 1
         if LIMIT in scope:
             self._traffic.refused[scope[LIMIT]] += 1
-        quiet = self._wanted == "changes" and method in _READING and status < 400
-        if self._wanted == "none" or quiet:
+        quiet = self._is_logged == "changes" and method in _READING and status < 400
+        if self._is_logged == "none" or quiet:
             return
         told: dict[str, Any] = {
             "method": method,

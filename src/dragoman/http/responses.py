@@ -74,7 +74,7 @@ async def agent_list(
 async def _agent_info(
     adapter: Adapter, agents: Agents, environ: Mapping[str, str], patience_s: float
 ) -> AgentInfo:
-    found = await agents.seen(adapter, patience_s)
+    found = await agents.with_version(adapter, patience_s)
     return AgentInfo(
         id=adapter.id,
         name=adapter.name,

@@ -328,7 +328,7 @@ class _Strict(StarletteRoute):
         if operation.response is not Media.EVENT_STREAM:
             return await super().handle(scope, receive, send)
         connection = scope[CONNECTION]
-        with connection.crowd.streaming(connection):
+        with connection.connection_limits.streaming(connection):
             return await super().handle(scope, receive, send)
 
 

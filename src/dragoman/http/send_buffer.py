@@ -46,7 +46,7 @@ class Backlog:
     def __init__(self, most_bytes: int = MAX_UNTAKEN_BYTES) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._held: dict[Connection, int] = {}
+        self._buffered: dict[Connection, int] = {}
 
     @contextmanager
     def page(self) -> Iterator[int]:
@@ -62,7 +62,7 @@ class Backlog:
     @contextmanager
     def holding(self, connection: Connection, size: int) -> Iterator[None]:
         """So much waits for a reader. Others who take nothing make room where that is too much."""
-        self._held[connection] = size
+        self._buffered[connection] = size
         self._bytes += size
         if self._bytes > self._most_bytes:
             self._make_room()
@@ -72,11 +72,11 @@ class Backlog:
             self._release(connection)
 
     def _release(self, connection: Connection) -> None:
-        self._bytes -= self._held.pop(connection, 0)
+        self._bytes -= self._buffered.pop(connection, 0)
 
     def _make_room(self) -> None:
         now = asyncio.get_running_loop().time()
-        waits = {connection: connection.stalled_s(now) for connection in self._held}
+        waits = {connection: connection.stalled_s(now) for connection in self._buffered}
         for connection in sorted(waits, key=waits.__getitem__, reverse=True):
             if self._bytes <= self._most_bytes or waits[connection] < STALLED_S:
                 return

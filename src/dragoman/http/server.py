@@ -34,7 +34,7 @@ from dragoman.http.context import Daemon
 from dragoman.http.sockets import holder_of
 from dragoman.http.uvicorn_protocol import Protocol
 from dragoman.runtime.processes import linux
-from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.process_tree import process_tree
 from dragoman.runtime.processes.stale import end_all, watch
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.manager import SessionManager
@@ -78,17 +78,17 @@ def run(settings: Settings) -> int:
     token = load_token(settings)
     if token is not None:
         logs.redact(token)
-    kin.adopt()
+    process_tree.adopt()
     linux.free_large_blocks()
     _tune_collector()
     data_dir = Path(settings.data_dir)
-    guard = Authenticator(
+    authenticator = Authenticator(
         token,
         Keyring(data_dir / "tokens.json"),
         Logins(data_dir / "logins.json"),
         is_exposed=is_exposed(settings),
     )
-    uvloop.run(_serve(settings, guard, token))
+    uvloop.run(_serve(settings, authenticator, token))
     return 0
 
 
@@ -98,16 +98,16 @@ def _tune_collector() -> None:
     gc.set_threshold(100_000, 20, 50)
 
 
-async def _serve(settings: Settings, guard: Authenticator, token: str | None) -> None:
+async def _serve(settings: Settings, authenticator: Authenticator, token: str | None) -> None:
     listener = _listen(settings)
     port = listener.getsockname()[1]
     stop = _stop_signal()  # agents may run before the daemon serves: what waits is delivered
     async with _daemon(settings, token) as daemon:
-        app = make_app(daemon, guard, lambda: port)
+        app = make_app(daemon, authenticator, lambda: port)
         server = _Server(_config(app, ConnectionLimits(limits_of(settings)), settings))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        heart = asyncio.create_task(_beat(daemon, guard, settings.heartbeat_s))
-        with _announced(settings, port, guard.ticket()):
+        heart = asyncio.create_task(_beat(daemon, authenticator, settings.heartbeat_s))
+        with _announced(settings, port, authenticator.ticket()):
             await asyncio.wait((serving, stop), return_when=asyncio.FIRST_COMPLETED)
             log.info("stopping")
             daemon.agents.stop()
@@ -119,11 +119,13 @@ async def _serve(settings: Settings, guard: Authenticator, token: str | None) ->
         await serving
 
 
-def _config(app: ASGIApp, crowd: ConnectionLimits, settings: Settings) -> uvicorn.Config:
+def _config(
+    app: ASGIApp, connection_limits: ConnectionLimits, settings: Settings
+) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         # A cast, because uvicorn asks for a class and only ever calls it.
-        http=cast("type[asyncio.Protocol]", partial(Protocol, crowd=crowd)),
+        http=cast("type[asyncio.Protocol]", partial(Protocol, connection_limits=connection_limits)),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -152,7 +154,7 @@ async def _daemon(settings: Settings, token: str | None) -> AsyncIterator[Daemon
     try:
         files = FileService(settings)
         agents = Agents(adapters(), settings, token)
-        for name, value in agents.secrets.known():
+        for name, value in agents.secrets.daemon_secrets():
             logs.redact(value, name)
         sessions = SessionManager(store, agents, settings)
         await sessions.recover()
@@ -189,12 +191,12 @@ def _ignore_signal(number: int) -> None:
     log.warning("signal %d (%s) is ignored; SIGTERM stops the daemon", number, name)
 
 
-async def _beat(daemon: Daemon, guard: Authenticator, seconds: float) -> None:
+async def _beat(daemon: Daemon, authenticator: Authenticator, seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds)
-        guard.turn_out()
-        await guard.logins.keep_now_and_then()
-        daemon.store.ring_all()
+        authenticator.turn_out()
+        await authenticator.logins.keep_now_and_then()
+        daemon.store.notify_all()
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -90,14 +90,14 @@ def _created(row: SessionRow) -> schema.Created:
 
 
 async def _create(request: Request, session_id: str) -> SessionRow:
-    wanted, directory = await _wanted(request)
+    wanted, directory = await _parse_create(request)
     return await daemon_of(request.scope).sessions.create(session_id, wanted, directory)
 
 
 async def _create_once(request: Request, session_id: str) -> SessionRow:
     """Make the session of a key, or find it. Raise KeyReused for another one."""
     sessions = daemon_of(request.scope).sessions
-    wanted, directory = await _wanted(request)
+    wanted, directory = await _parse_create(request)
     row = await sessions.store.session(session_id)
     if row is None:
         try:
@@ -117,7 +117,7 @@ def _id_for(token: str, key: str) -> str:
     return f"sess_{digest}"
 
 
-async def _wanted(request: Request) -> tuple[schema.CreateSession, str]:
+async def _parse_create(request: Request) -> tuple[schema.CreateSession, str]:
     """What a session is to be, and where it is to work."""
     most = daemon_of(request.scope).settings.max_body_bytes
     wanted = await parse.body(request, schema.CreateSession, most)

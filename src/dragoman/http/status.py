@@ -31,8 +31,8 @@ from dragoman.store import StoreStats
 async def get_status(request: Request) -> Response:
     """How the daemon does."""
     daemon, caller = daemon_of(request.scope), request.scope[CALLER]
-    vitals, processes, places = await asyncio.gather(
-        daemon.sessions.vitals(),
+    stats, processes, places = await asyncio.gather(
+        daemon.sessions.stats(),
         daemon.sessions.processes(),
         asyncio.to_thread(_places, daemon.agents),
     )
@@ -43,25 +43,25 @@ async def get_status(request: Request) -> Response:
             pid=os.getpid(),
             started_at=daemon.traffic.started_at_ms,
             uptime_ms=int(daemon.traffic.uptime_s * 1000),
-            store=_store(vitals, daemon.settings.data_dir),
-            sessions=vitals.sessions,
-            queued=vitals.queued,
-            readers=vitals.readers + vitals.all_readers,
+            store=_store(stats, daemon.settings.data_dir),
+            sessions=stats.sessions,
+            queued=stats.queued,
+            readers=stats.readers + stats.all_readers,
             agents=tuple(_agent(daemon.agents, *each) for each in places),
-            limits=_limits(daemon, vitals, processes, request.scope[CONNECTION].crowd),
+            limits=_limits(daemon, stats, processes, request.scope[CONNECTION].connection_limits),
         )
     )
 
 
-def _store(vitals: StoreStats, path: str) -> StoreStatus:
+def _store(stats: StoreStats, path: str) -> StoreStatus:
     return StoreStatus(
         path=path,
-        events=vitals.events,
-        size_bytes=vitals.database_bytes + vitals.log_bytes,
-        free_bytes=vitals.free_bytes,
-        degraded=vitals.problem is not None,
-        problem=vitals.problem,
-        cursor=str(vitals.position),
+        events=stats.events,
+        size_bytes=stats.database_bytes + stats.log_bytes,
+        free_bytes=stats.free_bytes,
+        degraded=stats.problem is not None,
+        problem=stats.problem,
+        cursor=str(stats.position),
     )
 
 
@@ -81,18 +81,18 @@ def _agent(agents: Agents, adapter: Adapter, found: InstalledAgent | None) -> Ag
 
 
 def _limits(
-    daemon: Daemon, vitals: StoreStats, processes: ProcessList, crowd: ConnectionLimits
+    daemon: Daemon, stats: StoreStats, processes: ProcessList, connection_limits: ConnectionLimits
 ) -> Limits:
-    settings, sessions = daemon.settings, vitals.sessions
+    settings, sessions = daemon.settings, stats.sessions
     running = sum(each.purpose == "session" for each in processes.processes)
-    used_bytes = vitals.database_bytes - vitals.free_bytes
+    used_bytes = stats.database_bytes - stats.free_bytes
     return Limits(
         max_sessions=Limit(
             used=sum(sessions.values()) - sessions["ended"], most=settings.max_sessions
         ),
         max_processes=Limit(used=running, most=settings.max_processes),
         max_turns=Limit(used=sessions["running"] + sessions["waiting"], most=settings.max_turns),
-        max_connections=Limit(used=crowd.connections, most=crowd.places),
-        max_streams=Limit(used=crowd.streams, most=crowd.stream_places),
+        max_connections=Limit(used=connection_limits.connections, most=connection_limits.places),
+        max_streams=Limit(used=connection_limits.streams, most=connection_limits.stream_places),
         max_store_bytes=Limit(used=used_bytes, most=settings.max_store_bytes),
     )

@@ -21,7 +21,7 @@ _HELD = 64
 """So many events of a turn may come before its person's message."""
 
 
-class _Seen(Struct):
+class _EventHead(Struct):
     type: str
     data: Raw
 
@@ -34,7 +34,7 @@ class _ItemData(Struct):
     item: _Item
 
 
-_seen = msgspec.json.Decoder(_Seen)
+_seen = msgspec.json.Decoder(_EventHead)
 _item = msgspec.json.Decoder(_ItemData)
 _queue = msgspec.json.Decoder(QueueUpdated)
 
@@ -67,7 +67,7 @@ class _Turn:
     def __init__(self, message_id: str) -> None:
         self.over = False
         self._message_id = message_id
-        self._held: list[bytes] = []
+        self._pending: list[bytes] = []
         self.inside = False
         self._shown = False
         """The last event was shown: a link that follows it is told too."""
@@ -89,23 +89,23 @@ class _Turn:
             return frame
         return self._look(event, frame)
 
-    def _look(self, event: _Seen, frame: bytes) -> bytes:
+    def _look(self, event: _EventHead, frame: bytes) -> bytes:
         if event.type == TurnStarted.type:
-            self._held = [frame]
+            self._pending = [frame]
         elif event.type == TurnEnded.type:
-            self._held = []
+            self._pending = []
         elif event.type == QueueUpdated.type:
             self.over = _queue.decode(event.data).cancelled == self._message_id
         elif event.type == ItemStarted.type and self._is_ours(event):
             self.inside = True
-            return b"".join(self._held) + frame
-        elif self._held:
+            return b"".join(self._pending) + frame
+        elif self._pending:
             # A turn of which much was said before our message is one that we were steered into.
-            self._held = [*self._held, frame] if len(self._held) < _HELD else []
+            self._pending = [*self._pending, frame] if len(self._pending) < _HELD else []
         return b""
 
-    def _is_ours(self, event: _Seen) -> bool:
+    def _is_ours(self, event: _EventHead) -> bool:
         message_id = _item.decode(event.data).item.message_id
         if message_id is not None and message_id != self._message_id:
-            self._held = []
+            self._pending = []
         return message_id == self._message_id

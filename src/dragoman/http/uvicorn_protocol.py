@@ -51,10 +51,10 @@ class Protocol(HttpToolsProtocol):
     on_lost: Callable[[], object] | None = None
     """Called when the other side has gone; cheaper than a task that waits for it."""
 
-    def __init__(self, *args: Any, crowd: ConnectionLimits, **more: Any) -> None:
+    def __init__(self, *args: Any, connection_limits: ConnectionLimits, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.crowd = crowd
-        self._limits = crowd.limits
+        self.connection_limits = connection_limits
+        self._limits = connection_limits.limits
         self._deadline = NEVER
         self._is_head = False
         self._is_message = False
@@ -79,20 +79,20 @@ class Protocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._parted = _CycleTransport(self)
         self._deadline = self.loop.time() + self._limits.header_s
-        if not self.crowd.enter(self):
+        if not self.connection_limits.enter(self):
             self.refuse(Unavailable("there are too many connections; try again later"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The other side has gone."""
         super().connection_lost(exc)
         self._let_go()
-        self.crowd.leave(self)
+        self.connection_limits.leave(self)
         if self.on_lost is not None:
             self.on_lost()
 
     def stand_aside(self) -> None:
         """Let others go first: this one is only kept waiting."""
-        self.crowd.quiet(self)
+        self.connection_limits.idle(self)
 
     def make_room(self) -> None:
         """Go, since others have something to ask."""
@@ -131,7 +131,7 @@ class Protocol(HttpToolsProtocol):
             return
         if self._deadline == NEVER and not self._is_answering():
             self._deadline = self.loop.time() + self._limits.header_s
-        was_quiet, before = not self._is_message, self._messages
+        was_idle, before = not self._is_message, self._messages
         try:
             self._feed(data)
         except httptools.HttpParserError:
@@ -140,7 +140,7 @@ class Protocol(HttpToolsProtocol):
         else:
             # The parser keeps an unfinished header to itself, so its bytes are counted here; but
             # not where others came before its head.
-            if self._is_head and self._messages == before + was_quiet:
+            if self._is_head and self._messages == before + was_idle:
                 self._ensure_ends(len(data))
 
     def _feed(self, data: bytes) -> None:
@@ -191,7 +191,7 @@ class Protocol(HttpToolsProtocol):
             # Parsing would hide the authority of an absolute target, and fail on a bare one.
             self._annotate(TARGET, self.url)
             self.url = b"/"
-        self.crowd.busy(self)
+        self.connection_limits.busy(self)
         self._unheard_bytes = 0
         self._deadline = self.loop.time() + self._limits.body_s
         super().on_headers_complete()
@@ -223,7 +223,7 @@ class Protocol(HttpToolsProtocol):
             return
         super().on_response_complete()
         if not self.pipeline and not self.transport.is_closing():
-            self.crowd.quiet(self)
+            self.connection_limits.idle(self)
             if self._is_head:
                 self._deadline = self.loop.time() + self._limits.header_s
 
@@ -271,7 +271,9 @@ class Protocol(HttpToolsProtocol):
         self._answering = cycle
         is_old = cycle.scope["http_version"] == "1.0"
         # Casts, because uvicorn's types of ASGI and Starlette's are two names for one thing.
-        outgoing = Outgoing(cast("ASGIApp", app), self, self.crowd.backlog, is_old=is_old)
+        outgoing = Outgoing(
+            cast("ASGIApp", app), self, self.connection_limits.backlog, is_old=is_old
+        )
         super()._start_asgi_task(cycle, cast("ASGI3Application", outgoing))
 
     def write_chunk(self, body: bytes) -> bool:

@@ -25,7 +25,7 @@ class Histogram:
         self.sum_s += seconds
 
 
-class Tally:
+class Counters:
     """What was committed since the start, and how long that took."""
 
     def __init__(self) -> None:

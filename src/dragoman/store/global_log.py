@@ -60,9 +60,9 @@ class SqliteGlobalLog:
     """Gives events their place among all, and lets readers follow. See `base.SqliteGlobalLog`."""
 
     def __init__(self, db: sqlite3.Connection, readers: Readers) -> None:
-        self._given = next_position(db) - 1
+        self._last_position = next_position(db) - 1
         """Belongs to the writer's thread."""
-        self._tail = Tail(self._given)
+        self._tail = Tail(self._last_position)
         self._readers = readers
         self._closing = False
 
@@ -80,8 +80,8 @@ class SqliteGlobalLog:
         """Insert events behind all others. What is not committed leaves a gap, which is fine."""
         if not entry.rows:
             return
-        entry.first = self._given + 1
-        self._given += len(entry.rows)
+        entry.first = self._last_position + 1
+        self._last_position += len(entry.rows)
         session, sequence = entry.rows[0][:2]
         previous = link_at(db, session, sequence - 1) or ORIGIN
         entry.link = insert_events(db, entry.rows, entry.first, previous)
@@ -102,14 +102,14 @@ class SqliteGlobalLog:
         """A session was deleted: nobody shall find it in memory."""
         self._tail.forget()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake all readers."""
-        self._tail.ring()
+        self._tail.notify()
 
     def close(self) -> None:
         """Let go of every reader that has seen all there is."""
         self._closing = True
-        self._tail.ring()
+        self._tail.notify()
 
     async def follow(
         self,
@@ -144,7 +144,7 @@ class SqliteGlobalLog:
         """What follows a position: from memory if it is there, else from the store."""
         found = None
         if not raw:
-            found = self._tail.after(after) if which == EVERYTHING else self._chosen(after, which)
+            found = self._tail.after(after) if which == EVERYTHING else self._matching(after, which)
         if found is None:
             committed = self._tail.committed
             read = partial(batch, after=after, committed=committed, which=which, raw=raw)
@@ -152,7 +152,7 @@ class SqliteGlobalLog:
             found = Batch(found.frames or mark(found.last), found.last)
         return found
 
-    def _chosen(self, after: int, which: EventFilter) -> Batch | None:
+    def _matching(self, after: int, which: EventFilter) -> Batch | None:
         parts: list[bytes] = []
         size, last = 0, after
         for piece in self._tail.each_after(after):

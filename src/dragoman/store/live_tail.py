@@ -91,7 +91,7 @@ class Tail:
         self._waiting.add(waiter)
         return waiter
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake all readers; the ring carries nothing."""
         for waiter in list(self._waiting):
             waiter.wake()

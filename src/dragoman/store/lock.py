@@ -65,10 +65,10 @@ class FolderLock:
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
 
     def watch(self, path: Path) -> None:
-        """From now on, `lost` tells of this file too."""
+        """From now on, `lost_files` tells of this file too."""
         self._watched[str(path)] = _of(path.stat())
 
-    def lost(self) -> str | None:
+    def lost_files(self) -> str | None:
         """What is no longer where it was, and what to do; None: everything is.
 
         What is written to a file that was removed is gone with the process.

@@ -14,28 +14,28 @@ class Recent(Generic[T]):
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._pages: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
         self._bytes = 0
 
     def get(self, key: Hashable) -> T | None:
         """What was kept under this key."""
-        found = self._kept.get(key)
+        found = self._pages.get(key)
         if found is None:
             return None
-        self._kept.move_to_end(key)
+        self._pages.move_to_end(key)
         return found[0]
 
     def keep(self, key: Hashable, value: T, size: int) -> None:
         """Keep something, at the cost of what was used least lately."""
-        if key in self._kept or size * 4 > self._max_bytes:
+        if key in self._pages or size * 4 > self._max_bytes:
             return
-        self._kept[key] = (value, size)
+        self._pages[key] = (value, size)
         self._bytes += size
         while self._bytes > self._max_bytes:
-            self._bytes -= self._kept.popitem(last=False)[1][1]
+            self._bytes -= self._pages.popitem(last=False)[1][1]
 
     def drop(self, key: Hashable) -> None:
         """Forget what is not worth keeping after all."""
-        found = self._kept.pop(key, None)
+        found = self._pages.pop(key, None)
         if found is not None:
             self._bytes -= found[1]

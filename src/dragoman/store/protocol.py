@@ -14,7 +14,7 @@ from dragoman.errors import RequestError
 from dragoman.schema.commands import Attachment
 from dragoman.schema.events import Body, Draft
 from dragoman.schema.http import CreateSession, SessionStatus
-from dragoman.store.counters import Tally
+from dragoman.store.counters import Counters
 from dragoman.store.disk_usage import Space
 
 MessageState = Literal["queued", "delivered", "cancelled"]
@@ -177,17 +177,17 @@ class Store(Protocol):
     """
 
     @property
-    def chronicle(self) -> GlobalLog:
+    def global_log(self) -> GlobalLog:
         """All sessions' events as one log."""
 
     @property
-    def tally(self) -> Tally:
+    def counters(self) -> Counters:
         """What was counted since the start."""
 
-    async def vitals(self) -> StoreStats:
+    async def stats(self) -> StoreStats:
         """How it does."""
 
-    def lost(self) -> str | None:
+    def lost_files(self) -> str | None:
         """What of it was removed or replaced since it was opened, and what to do."""
 
     async def create(self, row: SessionRow, drafts: Sequence[Draft], *, most: int = 0) -> None:
@@ -275,7 +275,7 @@ class Store(Protocol):
     def end_followers(self) -> None:
         """Let go of every reader that has seen all there is."""
 
-    def ring_all(self) -> None:
+    def notify_all(self) -> None:
         """Wake every reader, so that silent streams can show that they live."""
 
     async def hold(self, session_id: str) -> LogEnd:

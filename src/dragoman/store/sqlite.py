@@ -17,7 +17,7 @@ from dragoman.errors import RequestError, SessionNotFound
 from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded
 from dragoman.store import disk_usage, rows
 from dragoman.store.checkpoint import Checkpointer
-from dragoman.store.counters import Tally
+from dragoman.store.counters import Counters
 from dragoman.store.disk_reserve import Room
 from dragoman.store.global_log import LogEntry, SqliteGlobalLog
 from dragoman.store.ids import now_ms
@@ -48,7 +48,7 @@ from dragoman.store.reader import (
     page,
 )
 from dragoman.store.stamp import stamp
-from dragoman.store.stats import vitals
+from dragoman.store.stats import stats
 from dragoman.store.writer import Writer, touch
 from dragoman.wire.sse import frame
 
@@ -75,15 +75,15 @@ class SqliteStore:
         self._lock = lock
         self._db = db
         self._path = path
-        self.tally = Tally()
+        self.counters = Counters()
         self._room = Room(path)
         self._readers = Readers(path, loop)
-        self.chronicle = SqliteGlobalLog(db, self._readers)
+        self.global_log = SqliteGlobalLog(db, self._readers)
         lock.watch(path)
         lock.watch(path.with_name(f"{path.name}-wal"))
         self._checkpointer = Checkpointer(path)
         written = self._checkpointer.written
-        self._writer = Writer(db, loop, lock, self._room, written, self.tally.commit)
+        self._writer = Writer(db, loop, lock, self._room, written, self.counters.commit)
         self._urgent: set[str] = set()
         self._feeds: WeakValueDictionary[str, LiveTail] = WeakValueDictionary()
         self._watched: dict[str, LiveTail] = {}
@@ -100,7 +100,7 @@ class SqliteStore:
             number = rows.insert_session(db, row, most)
             entry.rows = stamp(row.session_id, number, 0, 0, drafts)
             rows.advance_session(db, number, 0, len(entry.rows), row.created_at, None)
-            self.chronicle.write(db, entry)
+            self.global_log.write(db, entry)
             return number
 
         entry = LogEntry(row.session_id, row.create.agent, [])
@@ -108,8 +108,8 @@ class SqliteStore:
 
     def _created(self, entry: LogEntry, committed: bool) -> None:
         if committed:
-            self.tally.count(len(entry.rows), ())
-            self.chronicle.publish(entry)
+            self.counters.count(len(entry.rows), ())
+            self.global_log.publish(entry)
 
     async def session(self, session_id: str) -> SessionRow | None:
         """One session, None if there is none."""
@@ -135,8 +135,8 @@ class SqliteStore:
         work = partial(disk_usage.mark_deleted, session=feed.session)
         await self._writer.submit(work, urgent=True)
         feed.deleted = True
-        feed.ring()
-        self.chronicle.forget()
+        feed.notify()
+        self.global_log.forget()
         self._watched.pop(session_id, None)
         self._feeds.pop(session_id, None)
         await self.purge()
@@ -167,15 +167,15 @@ class SqliteStore:
         """How large the database is."""
         return await self._readers.run(disk_usage.space)
 
-    async def vitals(self) -> StoreStats:
+    async def stats(self) -> StoreStats:
         """How the store does."""
         readers = sum(feed.readers for feed in self._feeds.values())
-        look = partial(vitals, path=self._path, writer=self._writer, readers=readers)
-        return await self._readers.run(partial(look, chronicle=self.chronicle))
+        look = partial(stats, path=self._path, writer=self._writer, readers=readers)
+        return await self._readers.run(partial(look, global_log=self.global_log))
 
-    def lost(self) -> str | None:
+    def lost_files(self) -> str | None:
         """What of it was removed or replaced since it was opened, and what to do."""
-        return self._lock.lost()
+        return self._lock.lost_files()
 
     async def touched_at(self) -> int | None:
         """When something last happened in any session; None: there is none."""
@@ -220,7 +220,7 @@ class SqliteStore:
             if cancelled is not None:
                 rows.ensure_queued(db, feed.session, cancelled)
             rows.advance_session(db, feed.session, expected, last, now, snapshot)
-            self.chronicle.write(db, entry)
+            self.global_log.write(db, entry)
             rows.note_requests(db, feed.session, notable)
             rows.mark(db, "delivered", delivered)
             if cancelled is not None:
@@ -240,15 +240,15 @@ class SqliteStore:
         feed.outstanding -= 1
         stamped = entry.rows
         if committed:
-            self.tally.count(len(stamped), notable)
+            self.counters.count(len(stamped), notable)
             ended = any(isinstance(body, SessionEnded) for body in notable)
             frames = [frame(row[1], row[4]) for row in stamped] if feed.readers or ended else []
             if stamped:
                 _, last, total, *_ = stamped[-1]
                 feed.publish(frames, last, total, entry.link, notable=bool(notable), ended=ended)
-                self.chronicle.publish(entry)
-            if feed.readers or self.chronicle.readers:
-                self.tally.fanout.observe(time.monotonic() - self._writer.committed_at)
+                self.global_log.publish(entry)
+            if feed.readers or self.global_log.readers:
+                self.counters.fanout.observe(time.monotonic() - self._writer.committed_at)
         elif not feed.outstanding:
             # What was numbered after the failed write failed too: its numbers are free again.
             feed.assigned, feed.assigned_total = feed.committed, feed.committed_total
@@ -346,15 +346,15 @@ class SqliteStore:
     def end_followers(self) -> None:
         """Let go of every reader that has seen all there is."""
         self._closing = True
-        self.ring_all()
-        self.chronicle.close()
+        self.notify_all()
+        self.global_log.close()
 
-    def ring_all(self) -> None:
+    def notify_all(self) -> None:
         """Wake every reader, so that silent streams can show that they live."""
         for feed in list(self._feeds.values()):
             if feed.readers:
-                feed.ring()
-        self.chronicle.ring()
+                feed.notify()
+        self.global_log.notify()
 
     async def bodies(self, session_id: str, after: int) -> list[Body]:
         """The bodies of all events after a sequence, in order."""
@@ -412,7 +412,7 @@ class SqliteStore:
         """Finish what is being written, and let go."""
         await self._writer.close()
         await asyncio.to_thread(self._checkpointer.close)
-        if self._lock.lost() is None:
+        if self._lock.lost_files() is None:
             await self._readers.close()
             self._db.close()
         else:

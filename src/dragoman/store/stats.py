@@ -14,8 +14,8 @@ from dragoman.store.protocol import StoreStats
 from dragoman.store.writer import Writer
 
 
-def vitals(
-    db: sqlite3.Connection, path: Path, writer: Writer, chronicle: SqliteGlobalLog, readers: int
+def stats(
+    db: sqlite3.Connection, path: Path, writer: Writer, global_log: SqliteGlobalLog, readers: int
 ) -> StoreStats:
     """Look at the database and at those who work with it."""
     found = db.execute(
@@ -37,6 +37,6 @@ def vitals(
         writing=writer.waiting,
         problem=writer.problem,
         readers=readers,
-        position=chronicle.position,
-        all_readers=chronicle.readers,
+        position=global_log.position,
+        all_readers=global_log.readers,
     )

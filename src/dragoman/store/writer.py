@@ -184,13 +184,13 @@ class Writer:
         self._note(problem)
 
     def _refusal(self, *, urgent: bool) -> str | None:
-        return self._lost() or self._room.refusal(self._db, urgent=urgent)
+        return self._lost_files() or self._room.refusal(self._db, urgent=urgent)
 
-    def _lost(self) -> str | None:
+    def _lost_files(self) -> str | None:
         now = time.monotonic()
         if now < self._found_at + FOUND_S:
             return None
-        lost = self._lock.lost()
+        lost = self._lock.lost_files()
         if lost is None:
             self._found_at = now
         return lost

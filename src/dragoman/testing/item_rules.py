@@ -132,7 +132,7 @@ def item_keeps_identity(ledger: Ledger, body: ItemDelta | ItemCompleted) -> Iter
 def deltas_add_up(ledger: Ledger, body: ItemCompleted) -> Iterator[str]:
     """Deltas of text, reasoning and arguments add up to what the completed item holds."""
     if opened := ledger.items.get(body.item.item_id):
-        for content_type, whole in _spoken(body.item).items():
+        for content_type, whole in _texts(body.item).items():
             pieces = opened.streamed.get(content_type)
             # Without any delta it is `message_was_streamed` that speaks.
             if pieces is None and body.item.kind != "tool_call":
@@ -146,12 +146,12 @@ def message_was_streamed(ledger: Ledger, body: ItemCompleted) -> Iterator[str]:
     """A message with text, or reasoning, had a delta."""
     opened = ledger.items.get(body.item.item_id)
     if opened is not None and body.item.kind == "message":
-        for content_type, whole in _spoken(body.item).items():
+        for content_type, whole in _texts(body.item).items():
             if whole and content_type not in opened.streamed:
                 yield f"{body.item.item_id} had no delta of {content_type}"
 
 
-def _spoken(item: Item) -> dict[DeltaType, str]:
+def _texts(item: Item) -> dict[DeltaType, str]:
     spoken: dict[DeltaType, str] = {"text": "", "reasoning": "", "arguments": ""}
     for part in item.content:
         match part:

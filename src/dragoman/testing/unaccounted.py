@@ -16,18 +16,21 @@ from dragoman.testing.recordings.transcript import Eof, Line, Run, Signal
 from dragoman.wire.raw import as_json
 
 
-class Share(Struct, frozen=True, kw_only=True):
+class Share(
+    Struct, frozen=True, kw_only=True, rename={"ignored": "noise", "unaccounted": "vanished"}
+):
     """How many native messages are shown, are noise, or are lost."""
 
     shown: int
-    noise: int
-    vanished: int
+    ignored: int
+    unaccounted: int
 
     def __str__(self) -> str:
         """The share as a person reads it."""
-        total = max(1, self.shown + self.noise + self.vanished)
+        total = max(1, self.shown + self.ignored + self.unaccounted)
         percent = 100 * self.shown / total
-        return f"{self.shown} shown ({percent:.0f}%), {self.noise} noise, {self.vanished} vanished"
+        lost = self.unaccounted
+        return f"{self.shown} shown ({percent:.0f}%), {self.ignored} noise, {lost} vanished"
 
 
 def native_value(line: bytes) -> Any:
@@ -39,16 +42,16 @@ def native_value(line: bytes) -> Any:
         return Raw(raw)
 
 
-def is_noise(adapter: Adapter, line: bytes) -> bool:
+def is_ignored(adapter: Adapter, line: bytes) -> bool:
     """Whether the adapter lists such messages as noise."""
-    return ignored.is_noise(adapter.noise, line)
+    return ignored.is_ignored(adapter.ignored, line)
 
 
 def count(adapter: Adapter, lines: Sequence[bytes], is_shown: Callable[[int], bool]) -> Share:
     """Count what became of each line; `is_shown` is asked by its index."""
     hidden = [line for at, line in enumerate(lines) if not is_shown(at)]
-    known = sum(is_noise(adapter, line) for line in hidden)
-    return Share(shown=len(lines) - len(hidden), noise=known, vanished=len(hidden) - known)
+    known = sum(is_ignored(adapter, line) for line in hidden)
+    return Share(shown=len(lines) - len(hidden), ignored=known, unaccounted=len(hidden) - known)
 
 
 # --- For events as the API gives them, with include_raw ---
@@ -63,7 +66,7 @@ def said_in(adapter: Adapter, run: Run) -> list[bytes]:
     lines: list[bytes] = []
     greetings: list[Any] = []
     begun = adapter.route is None
-    methods = {said.method for said in (*adapter.greeting, *_farewells(adapter))}
+    methods = {said.method for said in (*adapter.handshake, *_farewells(adapter))}
     for entry in run.entries:
         if isinstance(entry, Eof | Signal):
             break
@@ -81,9 +84,9 @@ def said_in(adapter: Adapter, run: Run) -> list[bytes]:
 
 
 def _farewells(adapter: Adapter) -> list[Request]:
-    if adapter.farewell is None:
+    if adapter.delete_request is None:
         return []
-    return [adapter.farewell("", for_good) for for_good in (False, True)]
+    return [adapter.delete_request("", for_good) for for_good in (False, True)]
 
 
 def _is_for_sessions(adapter: Adapter, line: bytes, begun: bool) -> bool:
@@ -97,12 +100,12 @@ def _call(line: bytes) -> tuple[Any, Any]:
     return (value.get("id"), value.get("method")) if isinstance(value, dict) else (None, None)
 
 
-def vanished_in(
+def unaccounted_in(
     adapter: Adapter, events: Iterable[Mapping[str, Any]], lines: Iterable[bytes]
 ) -> list[bytes]:
     """Which of these native messages is neither the raw of one of these events nor noise."""
     raws = _raws(events)
-    return [line for line in lines if _key(line) not in raws and not is_noise(adapter, line)]
+    return [line for line in lines if _key(line) not in raws and not is_ignored(adapter, line)]
 
 
 def share_in(

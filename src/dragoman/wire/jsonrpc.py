@@ -97,7 +97,7 @@ class Peer(Generic[Tag]):
         self._head: dict[str, Any] = {} if bare else {"jsonrpc": "2.0"}
         self._numbers = itertools.count(1)
         self._pending: dict[str, _Pending[Tag]] = {}
-        self._asked: set[str] = set()
+        self._open_requests: set[str] = set()
 
     # --- To the agent ---
 
@@ -114,11 +114,11 @@ class Peer(Generic[Tag]):
 
     def respond(self, key: str, answer: Any | RpcError) -> bytes | None:
         """The line of our answer; None: nobody waits for it, or it was given before."""
-        if key not in self._asked:
+        if key not in self._open_requests:
             return None
         said = {"error": _error(answer)} if isinstance(answer, RpcError) else {"result": answer}
         line = self._line({"id": Raw(key.encode(errors=_EXACT)), **said}, None)
-        self._asked.remove(key)
+        self._open_requests.remove(key)
         return line
 
     def _line(self, said: dict[str, Any], params: Any) -> bytes:
@@ -140,9 +140,9 @@ class Peer(Generic[Tag]):
         return self._ask(key_of(envelope.id), line)
 
     def _ask(self, key: str, line: bytes) -> IncomingRequest | Stray:
-        if key in self._asked:
+        if key in self._open_requests:
             return Stray(error=f"a request with the id {key}, which is in use", message=line)
-        self._asked.add(key)
+        self._open_requests.add(key)
         return IncomingRequest(key=key, message=line)
 
     def _reply(self, key: bytes, envelope: _Message, line: bytes) -> Response[Tag] | Stray:
@@ -168,7 +168,7 @@ class Peer(Generic[Tag]):
     @property
     def unanswered(self) -> frozenset[str]:
         """The agent's requests that wait for our answer."""
-        return frozenset(self._asked)
+        return frozenset(self._open_requests)
 
 
 def key_of(id: Raw) -> str:

@@ -80,7 +80,7 @@ class Redactor:
                 return True
         return TOKEN_PREFIX in text
 
-    def found(self, text: str, since: int = 0) -> Iterator[Match]:
+    def matches(self, text: str, since: int = 0) -> Iterator[Match]:
         """The values in a text, from left to right; of two at one place, the longer."""
         for match in self._pattern.finditer(text, since):
             placeholder = self._placeholders.get(match[0], mask_of(TOKEN_NAME))
@@ -107,7 +107,7 @@ class Redactor:
         """The text without the values."""
         if not self.may_hold(text):
             return text
-        return edited(text, self.found(text))
+        return edited(text, self.matches(text))
 
     def line(self, line: bytes) -> bytes:
         """An agent's line without the values; JSON stays JSON, and all else as it was written."""

@@ -48,20 +48,20 @@ class Tar:
 
     def __init__(self) -> None:
         self._header = bytearray()
-        self._left = self._padding = 0
+        self._remaining = self._padding = 0
         self._note: bytearray | None = None
         self._note_type = b""
         self._notes = 0
-        self._said: dict[str, str] = {}
+        self._pax: dict[str, str] = {}
         self._is_over = False
 
     def feed(self, data: bytes) -> Iterator[Member | bytes]:
         """Take a piece: members, and after a file its bytes, as they come."""
         at = 0
         while at < len(data) and not self._is_over:
-            if self._left:
-                piece = data[at : at + self._left]
-                self._left -= len(piece)
+            if self._remaining:
+                piece = data[at : at + self._remaining]
+                self._remaining -= len(piece)
                 if self._note is None:
                     yield piece
                 else:
@@ -82,7 +82,7 @@ class Tar:
 
     def _step(self) -> Iterator[Member]:
         """Do what can be done once a header, or a note, is whole."""
-        if self._note is not None and not self._left:
+        if self._note is not None and not self._remaining:
             self._hear(bytes(self._note))
             self._note = None
         if len(self._header) == BLOCK:
@@ -103,25 +103,25 @@ class Tar:
             self._note, self._note_type = bytearray(), info.type
             self._expect(info.size)
             return
-        said, self._said, self._notes = self._said, {}, 0
+        said, self._pax, self._notes = self._pax, {}, 0
         size = _number(said["size"]) if "size" in said else info.size
         member = _member(info, said.get("path", info.name), said.get("linkpath"), size)
         self._expect(member.size)
         yield member
 
     def _expect(self, size: int) -> None:
-        self._left, self._padding = size, -size % BLOCK
+        self._remaining, self._padding = size, -size % BLOCK
 
     def _hear(self, note: bytes) -> None:
         text = note.decode("utf-8", "surrogateescape")
         if self._note_type == tarfile.GNUTYPE_LONGNAME:
-            self._said["path"] = text.rstrip("\0")
+            self._pax["path"] = text.rstrip("\0")
         elif self._note_type == tarfile.GNUTYPE_LONGLINK:
-            self._said["linkpath"] = text.rstrip("\0")
+            self._pax["linkpath"] = text.rstrip("\0")
         elif self._note_type == tarfile.XGLTYPE:
             _ensure(not _records(note), "renames all members")
         else:
-            self._said |= _records(note)
+            self._pax |= _records(note)
 
 
 def _parse(block: bytes) -> tarfile.TarInfo:

@@ -57,7 +57,7 @@ class Heard:
     def ask(self, method: str, id: int = 0, **params: Any) -> list[Told]:
         """What a request of Codex becomes."""
         line = {"method": method, "id": id, "params": {"threadId": THREAD, **params}}
-        self.interpreter.asked(str(id), msgspec.json.encode(line))
+        self.interpreter.on_request(str(id), msgspec.json.encode(line))
         return self._read(self.interpreter.take())
 
     def say(self, command: Command) -> list[Told]:

@@ -241,7 +241,7 @@ def test_case_03_cross_origin_list_takes_no_wildcard() -> None:
         with pytest.raises(StartRefused, match="--cors-allow-origin"):
             AuthMiddleware(
                 Room(),
-                guard=Authenticator(TOKEN),
+                authenticator=Authenticator(TOKEN),
                 host="127.0.0.1",
                 port_of=lambda: 1,
                 allow_origins=(origin,),
@@ -254,7 +254,9 @@ def test_case_03_cross_origin_websocket_scope_is_closed() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    door = AuthMiddleware(room, guard=Authenticator(TOKEN), host="127.0.0.1", port_of=lambda: 1)
+    door = AuthMiddleware(
+        room, authenticator=Authenticator(TOKEN), host="127.0.0.1", port_of=lambda: 1
+    )
     asyncio.run(door({"type": "websocket", "path": "/v1/x", "headers": []}, never, send))
     assert [message["type"] for message in sent] == ["websocket.close"]
     assert room.visits == []

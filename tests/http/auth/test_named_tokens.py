@@ -324,8 +324,8 @@ def test_a_token_that_makes_no_sense_is_400(daemon: Daemon, wanted: Any, field: 
 
 
 def test_a_guard_knows_peers_apart() -> None:
-    guard = Authenticator("good")
+    authenticator = Authenticator("good")
     for _ in range(100):
-        guard.check(b"Bearer wrong", "10.0.0.1")
-    assert guard.delay_s("10.0.0.1") == 1.0
-    assert guard.delay_s("10.0.0.2") == 0.0
+        authenticator.check(b"Bearer wrong", "10.0.0.1")
+    assert authenticator.delay_s("10.0.0.1") == 1.0
+    assert authenticator.delay_s("10.0.0.2") == 0.0

@@ -18,29 +18,29 @@ from tests.http import TOKEN, standing
 TOKEN_DIGEST = digest_of(TOKEN.encode())
 
 
-def signed_in(guard: Authenticator) -> str:
-    ticket = guard.ticket()
+def signed_in(authenticator: Authenticator) -> str:
+    ticket = authenticator.ticket()
     assert ticket is not None
-    cookie = guard.logins.redeem(ticket)
+    cookie = authenticator.logins.redeem(ticket)
     assert cookie is not None
     return cookie
 
 
 def test_a_cookie_stands_for_its_token() -> None:
-    guard = Authenticator(TOKEN)
-    entry = guard.check_cookie(signed_in(guard).encode())
+    authenticator = Authenticator(TOKEN)
+    entry = authenticator.check_cookie(signed_in(authenticator).encode())
     assert entry is not None
     assert (entry.caller, entry.token) == (Caller(), TOKEN_DIGEST)
-    assert guard.is_good(entry)
+    assert authenticator.is_good(entry)
     assert entry.login is not None
-    guard.logins.end(entry.login)
-    assert not guard.is_good(entry)
+    authenticator.logins.end(entry.login)
+    assert not authenticator.is_good(entry)
 
 
 def test_a_cookie_is_no_token_and_a_token_no_cookie() -> None:
-    guard = Authenticator(TOKEN)
-    assert guard.check(b"Bearer " + signed_in(guard).encode()) is None
-    assert guard.check_cookie(TOKEN.encode()) is None
+    authenticator = Authenticator(TOKEN)
+    assert authenticator.check(b"Bearer " + signed_in(authenticator).encode()) is None
+    assert authenticator.check_cookie(TOKEN.encode()) is None
 
 
 def test_a_cookie_that_is_not_used_is_forgotten() -> None:
@@ -127,14 +127,14 @@ def test_without_a_token_there_is_no_ticket() -> None:
 
 def test_beyond_loopback_a_cookie_counts_under_an_allowed_host_only() -> None:
     with standing(host="0.0.0.0", allow_hosts=("named.example",)) as house:
-        cookie = f"Cookie: dragoman-{house.port}={signed_in(house.guard)}"
+        cookie = f"Cookie: dragoman-{house.port}={signed_in(house.authenticator)}"
         assert house.ask("/v1/x", "Host: named.example", cookie).status == 200
         assert house.ask("/v1/x", "Host: other.example", cookie).status == 403
 
 
 def test_a_cookie_for_another_port_is_not_ours() -> None:
     with standing() as house:
-        cookie = signed_in(house.guard)
+        cookie = signed_in(house.authenticator)
         assert house.ask("/v1/x", house.host, f"Cookie: dragoman-1={cookie}").status == 401
         twice = f"Cookie: dragoman-{house.port}={cookie}; dragoman-{house.port}={cookie}"
         assert house.ask("/v1/x", house.host, twice).status == 401
@@ -144,14 +144,14 @@ def test_a_cookie_for_another_port_is_not_ours() -> None:
 
 def test_a_header_wins_over_a_cookie() -> None:
     with standing() as house:
-        cookie = f"Cookie: dragoman-{house.port}={signed_in(house.guard)}"
+        cookie = f"Cookie: dragoman-{house.port}={signed_in(house.authenticator)}"
         wrong = "Authorization: Bearer wrong"
         assert house.ask("/v1/x", house.host, cookie, wrong).status == 401
 
 
 def test_a_page_behind_tls_under_a_listed_host_is_our_own() -> None:
     with standing(allow_hosts=("named.example",)) as house:
-        cookie = f"Cookie: dragoman-{house.port}={signed_in(house.guard)}"
+        cookie = f"Cookie: dragoman-{house.port}={signed_in(house.authenticator)}"
         own = ("Host: named.example", "Origin: https://named.example", cookie)
         assert house.ask("/v1/x", *own, method="POST").status == 200
         plain = (house.host, f"Origin: https://127.0.0.1:{house.port}", cookie)

@@ -51,8 +51,8 @@ def settings(folder: Path, **given: Any) -> Settings:
     return Settings(data_dir=str(folder / "data"), **given)
 
 
-def caller_of(guard: Authenticator, authorization: bytes | None) -> Caller | None:
-    entry = guard.check(authorization)
+def caller_of(authenticator: Authenticator, authorization: bytes | None) -> Caller | None:
+    entry = authenticator.check(authorization)
     return None if entry is None else entry.caller
 
 
@@ -204,12 +204,15 @@ def test_a_guard_without_a_token_knows_everybody_by_another_name() -> None:
 
 def test_only_what_no_agent_can_read_is_a_secret() -> None:
     named = Credential(Caller("phone", ("approve",)), b"digest")
-    for guard, own in ((Authenticator("t"), False), (Authenticator("t", is_exposed=False), True)):
-        entry = guard.check(b"Bearer t")
+    for authenticator, own in (
+        (Authenticator("t"), False),
+        (Authenticator("t", is_exposed=False), True),
+    ):
+        entry = authenticator.check(b"Bearer t")
         assert entry is not None
-        assert guard.has_secret(entry) is own
-        assert guard.has_secret(Credential(entry.caller, entry.token, login=b"cookie"))
-        assert guard.has_secret(named)
+        assert authenticator.has_secret(entry) is own
+        assert authenticator.has_secret(Credential(entry.caller, entry.token, login=b"cookie"))
+        assert authenticator.has_secret(named)
     nobody = Authenticator(None, is_exposed=False).check(None)
     assert nobody is not None
     assert not Authenticator(None, is_exposed=False).has_secret(nobody)
@@ -237,11 +240,11 @@ class Clock:
 
 
 def test_failures_are_slowed_within_bounds() -> None:
-    guard = Authenticator("good", clock=Clock())
+    authenticator = Authenticator("good", clock=Clock())
     delays = []
     for header in [None, b"Bearer wrong"] * FREE_FAILURES * 2:
-        guard.check(header)
-        delays.append(guard.delay_s())
+        authenticator.check(header)
+        delays.append(authenticator.delay_s())
     assert delays[:FREE_FAILURES] == [0.0] * FREE_FAILURES
     assert delays[FREE_FAILURES] > 0
     assert delays == sorted(delays)
@@ -249,21 +252,21 @@ def test_failures_are_slowed_within_bounds() -> None:
 
 
 def test_a_good_token_does_not_hide_the_guesses_around_it() -> None:
-    guard = Authenticator("good", clock=Clock())
+    authenticator = Authenticator("good", clock=Clock())
     for _ in range(FREE_FAILURES + 5):
-        guard.check(b"Bearer wrong")
-        assert caller_of(guard, b"Bearer good") == Caller()
-    assert guard.delay_s() == pytest.approx(0.5)
+        authenticator.check(b"Bearer wrong")
+        assert caller_of(authenticator, b"Bearer good") == Caller()
+    assert authenticator.delay_s() == pytest.approx(0.5)
 
 
 def test_failures_are_forgotten_after_a_quiet_minute() -> None:
     clock = Clock()
-    guard = Authenticator("good", clock=clock)
+    authenticator = Authenticator("good", clock=clock)
     for _ in range(100):
-        guard.check(None)
+        authenticator.check(None)
     clock.now += 61
-    guard.check(None)
-    assert guard.delay_s() == 0
+    authenticator.check(None)
+    assert authenticator.delay_s() == 0
 
 
 # --- Case 4: tokens ---
@@ -336,8 +339,8 @@ def test_case_04_health_is_open_to_everybody(house: House) -> None:
 def test_case_04_good_token_is_never_locked_out_nor_delayed() -> None:
     with standing() as house:
         for _ in range(FREE_FAILURES + 1000):
-            house.guard.check(b"Bearer wrong", "127.0.0.1")
-        assert house.guard.delay_s("127.0.0.1") == 1.0
+            house.authenticator.check(b"Bearer wrong", "127.0.0.1")
+        assert house.authenticator.delay_s("127.0.0.1") == 1.0
         with connected(house.port) as guessing:
             guessing.sendall(request("/v1/x", house.host, "Authorization: Bearer wrong"))
             assert house.ask("/v1/x", house.host, BEARER).status == 200

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.runtime.processes import linux
-from dragoman.runtime.processes.process_tree import Child, kin
+from dragoman.runtime.processes.process_tree import Child, process_tree
 from dragoman.runtime.processes.stale import kill_stale
 from dragoman.store import ProcessRow
 from dragoman.store.sqlite import SqliteStore
@@ -49,7 +49,7 @@ def start(code: str, mark: str) -> tuple[Child, bytes]:
     """Start a piece of Python; it, and the first line that it says."""
     read, write = os.pipe()
     try:
-        started = kin.start(
+        started = process_tree.start(
             [sys.executable, "-c", code],
             environ={},
             cwd="/",
@@ -75,9 +75,9 @@ def test_a_process_whose_start_time_differs_is_never_signalled(mark: str) -> Non
 
 def test_a_sweep_spares_who_has_the_pid_of_one_that_is_gone(mark: str) -> None:
     started, _ = start(SLEEP, mark)
-    assert kin.sweep("another:s1", {started.pid: started.started - 1}) == 0
+    assert process_tree.sweep("another:s1", {started.pid: started.started - 1}) == 0
     assert started.reap() is None
-    assert kin.sweep("another:s1", {started.pid: started.started}) == 1
+    assert process_tree.sweep("another:s1", {started.pid: started.started}) == 1
     assert started.reap(5) == -signal.SIGKILL
 
 
@@ -90,7 +90,7 @@ def test_a_family_is_found_without_marks_and_across_sessions(mark: str) -> None:
     )
     started, said = start(code, mark)
     assert [pid for pid, _ in linux.marked(mark)] == [started.pid]
-    assert kin.sweep(mark, started.family) == 2
+    assert process_tree.sweep(mark, started.family) == 2
     assert linux.look(int(said)) is None or linux.state(int(said)) == "Z"
     assert started.reap(5) == -signal.SIGKILL
 
@@ -103,12 +103,12 @@ def test_who_was_seen_among_the_descendants_is_known_when_the_parent_is_gone(mar
         "grown.stdout.readline(); print(grown.pid, flush=True); grown.wait()"
     )
     started, said = start(code, mark)
-    (stranger,) = (process for owner, process in kin.watch() if owner == mark)
+    (stranger,) = (process for owner, process in process_tree.watch() if owner == mark)
     assert stranger.pid == int(said)
-    assert [each for each in kin.watch() if each[0] == mark] == []
+    assert [each for each in process_tree.watch() if each[0] == mark] == []
     assert linux.send_signal(started.pid, started.started, signal.SIGKILL)
     assert started.reap(5) == -signal.SIGKILL
-    assert kin.sweep(mark, started.family) == 1
+    assert process_tree.sweep(mark, started.family) == 1
     assert linux.look(stranger.pid) is None or linux.state(stranger.pid) == "Z"
 
 
@@ -123,7 +123,7 @@ def test_a_process_whose_first_thread_ended_still_lives(mark: str) -> None:
     found = linux.look(started.pid)
     assert found is not None
     assert (found.state, found.dead) == ("Z", False)
-    assert kin.sweep(mark, started.family) == 1
+    assert process_tree.sweep(mark, started.family) == 1
     assert started.reap(5) == -signal.SIGKILL
 
 
@@ -240,7 +240,7 @@ def test_what_was_written_down_is_ended_unless_it_is_somebody_else(
     assert using(tmp_path, work) == 1
     assert wanted.reap(5) == -signal.SIGKILL
     assert spared.reap() is None
-    kin.sweep("other:s1", spared.family)
+    process_tree.sweep("other:s1", spared.family)
     spared.reap(5)
 
 

@@ -16,7 +16,7 @@ import pytest
 from dragoman.adapter import Spec
 from dragoman.agents.mock import ADAPTER
 from dragoman.runtime.processes import linux
-from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.process_tree import process_tree
 
 from .child import child
 
@@ -55,29 +55,29 @@ def _survivors(processes: dict[str, subprocess.Popen[bytes]]) -> list[str]:
 def test_a_sweep_of_one_session_leaves_those_whose_names_begin_alike(
     folder: str, started: dict[str, subprocess.Popen[bytes]]
 ) -> None:
-    assert kin.sweep(f"{folder}:s1") == 1
+    assert process_tree.sweep(f"{folder}:s1") == 1
     assert _survivors(started) == [f"{folder}:s10", f"{folder}x:s1"]
 
 
 def test_a_sweep_of_a_daemon_takes_all_its_sessions_and_no_neighbours(
     folder: str, started: dict[str, subprocess.Popen[bytes]]
 ) -> None:
-    assert kin.sweep(f"{folder}:") == 2
+    assert process_tree.sweep(f"{folder}:") == 2
     assert _survivors(started) == [f"{folder}x:s1"]
 
 
 def test_a_sweep_that_finds_nothing_does_nothing(folder: str) -> None:
-    assert kin.sweep(f"{folder}:s1") == 0
+    assert process_tree.sweep(f"{folder}:s1") == 0
 
 
 def test_case_34_sweeps_at_the_same_time_share_their_looks(folder: str) -> None:
     """Before, each read all of /proc three times by itself: what many cost grew with the square."""
     marks = [f"{folder}:s{number}" for number in range(24)]
     processes = [_start(mark) for mark in marks]
-    before = kin.looks
-    results = [kin.submit_sweep(mark) for mark in marks]
+    before = process_tree.looks
+    results = [process_tree.submit_sweep(mark) for mark in marks]
     assert [result.result() for result in results] == [1] * len(marks)
-    assert kin.looks - before < len(marks)
+    assert process_tree.looks - before < len(marks)
     for process in processes:
         process.communicate()
         assert process.returncode == -signal.SIGKILL
@@ -86,7 +86,7 @@ def test_case_34_sweeps_at_the_same_time_share_their_looks(folder: str) -> None:
 def test_sweeps_at_the_same_time_each_find_what_is_theirs(folder: str) -> None:
     marks = [f"{folder}:s1", f"{folder}:s1", f"{folder}:s2", f"{folder}:"]
     processes = [_start(f"{folder}:s{number}") for number in (1, 2, 3)]
-    results = [kin.submit_sweep(mark) for mark in marks]
+    results = [process_tree.submit_sweep(mark) for mark in marks]
     assert [result.result() for result in results] == [1, 1, 1, 3]
     for process in processes:
         process.communicate()

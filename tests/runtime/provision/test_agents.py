@@ -120,8 +120,8 @@ class Machine:
     def ready(self, version: str | None = None, command: str | None = None) -> InstalledAgent:
         return asyncio.run(self.agents(command).ready(ADAPTER, version))
 
-    def seen(self) -> InstalledAgent | None:
-        return asyncio.run(self.agents().seen(ADAPTER))
+    def with_version(self) -> InstalledAgent | None:
+        return asyncio.run(self.agents().with_version(ADAPTER))
 
     def agents(self, command: str | None = None, adapter: Adapter = ADAPTER) -> Agents:
         tables = {} if command is None else {"parrot": AgentSettings(command=command)}
@@ -136,10 +136,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def test_what_is_nowhere_is_installed(machine: Machine) -> None:
-    assert machine.seen() is None
+    assert machine.with_version() is None
     found = machine.ready()
     assert (found.version, found.ours) == (VERSION, True)
-    assert machine.seen() == found
+    assert machine.with_version() == found
     assert machine.ready() == found
     assert len(machine.npm.calls()) == 1
 
@@ -257,12 +257,12 @@ def test_a_version_is_read_once_until_the_file_changes(machine: Machine) -> None
     counting(machine.local, "echo parrot 0.9.0-beta.1.")
     known = machine.agents()
     for _ in range(3):
-        found = asyncio.run(known.seen(ADAPTER))
+        found = asyncio.run(known.with_version(ADAPTER))
         assert found is not None
         assert found.version == "0.9.0-beta.1"
     assert runs(machine.local) == 1
     counting(machine.local, "echo parrot version 0.9.10")
-    found = asyncio.run(known.seen(ADAPTER))
+    found = asyncio.run(known.with_version(ADAPTER))
     assert found is not None
     assert found.version == "0.9.10"
     assert runs(machine.local) == 2
@@ -276,7 +276,7 @@ def test_a_version_is_read_once_until_the_file_changes(machine: Machine) -> None
 def test_a_program_that_tells_no_version_is_there_all_the_same(machine: Machine, then: str) -> None:
     """Before, a number in the last words of a program that failed passed for its version."""
     counting(machine.local, then)
-    assert machine.seen() == InstalledAgent(command=(str(machine.local),))
+    assert machine.with_version() == InstalledAgent(command=(str(machine.local),))
 
 
 def test_a_program_that_hangs_is_asked_once_and_not_waited_for(machine: Machine) -> None:
@@ -286,7 +286,7 @@ def test_a_program_that_hangs_is_asked_once_and_not_waited_for(machine: Machine)
 
     async def look() -> list[InstalledAgent | None]:
         async with asyncio.timeout(8):
-            return [await known.seen(ADAPTER) for _ in range(3)]
+            return [await known.with_version(ADAPTER) for _ in range(3)]
 
     assert asyncio.run(look()) == [InstalledAgent(command=(str(machine.local),))] * 3
     assert runs(machine.local) == 1

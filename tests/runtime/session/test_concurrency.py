@@ -332,7 +332,7 @@ def test_nobody_waits_for_what_another_one_holds_who_waits(woken: list[str]) -> 
     two.work()
     two.rest()
     assert two.asked_to_leave
-    limits.gone("two")
+    limits.release("two")
     assert one.ask()
 
 
@@ -351,6 +351,6 @@ def test_one_idle_process_makes_room_for_one(woken: list[str]) -> None:
     refused = limits.claim("new-2", lambda: None)
     assert refused is not None
     assert refused.details == {"limit": "max_processes", "most": 2}
-    limits.gone("idle-0")
+    limits.release("idle-0")
     assert wanting[0].ask()
     assert not wanting[1].ask()

@@ -46,9 +46,9 @@ def test_messages_are_sent_in_order_and_each_once(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
         assert not mail.stale
         assert named(mail.next()) == "a"
-        mail.sent("a", in_turn=False)
+        mail.mark_sent("a", in_turn=False)
         assert named(mail.next()) == "b"
-        mail.sent("b", in_turn=False)
+        mail.mark_sent("b", in_turn=False)
         assert mail.next() is None
 
     holding(data_dir, message("a"), message("b"), then=then)
@@ -57,7 +57,7 @@ def test_messages_are_sent_in_order_and_each_once(data_dir: Path) -> None:
 def test_only_what_may_join_a_turn_is_sent_into_one(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
         assert named(mail.next(steer=True)) == "b"
-        mail.sent("b", in_turn=True)
+        mail.mark_sent("b", in_turn=True)
         assert mail.next(steer=True) is None
         assert named(mail.next()) == "a"
 
@@ -67,7 +67,7 @@ def test_only_what_may_join_a_turn_is_sent_into_one(data_dir: Path) -> None:
 def test_what_is_on_its_way_is_so_until_it_is_delivered(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
         before = mail.on_way
-        mail.sent("a", in_turn=True)
+        mail.mark_sent("a", in_turn=True)
         assert (before, mail.on_way) == (False, True)
         assert (mail.is_on_way("a"), mail.is_on_way("b")) == (True, False)
         mail.delivered("a")
@@ -79,10 +79,10 @@ def test_what_is_on_its_way_is_so_until_it_is_delivered(data_dir: Path) -> None:
 
 def test_what_was_on_its_way_to_a_process_that_is_gone_waits_again(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
-        mail.sent("a", in_turn=False)
-        assert mail.lost() == ["a"]
+        mail.mark_sent("a", in_turn=False)
+        assert mail.requeue() == ["a"]
         assert named(mail.next()) == "a"
-        assert mail.lost() == []
+        assert mail.requeue() == []
 
     holding(data_dir, message("a"), message("b"), then=then)
 
@@ -91,7 +91,7 @@ def test_the_queue_is_told_whenever_it_has_changed(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
         assert shown(mail) == ["a", "b"]
         assert shown(mail) is None
-        mail.sent("a", in_turn=True)
+        mail.mark_sent("a", in_turn=True)
         assert shown(mail) is None
         mail.delivered("a")
         assert shown(mail) == ["b"]
@@ -104,7 +104,7 @@ def test_the_queue_is_told_whenever_it_has_changed(data_dir: Path) -> None:
 
 def test_a_message_that_need_not_wait_is_never_in_the_queue(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
-        mail.sent("a", in_turn=False)
+        mail.mark_sent("a", in_turn=False)
         assert shown(mail) is None
         mail.delivered("a")
         assert shown(mail) is None
@@ -114,8 +114,8 @@ def test_a_message_that_need_not_wait_is_never_in_the_queue(data_dir: Path) -> N
 
 def test_a_message_that_comes_back_from_a_dead_process_is_in_the_queue(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
-        mail.sent("a", in_turn=False)
-        mail.lost()
+        mail.mark_sent("a", in_turn=False)
+        mail.requeue()
         assert shown(mail) == ["a"]
 
     holding(data_dir, message("a"), then=then)
@@ -136,7 +136,7 @@ def test_a_message_that_was_taken_back_is_told_by_name_and_not_again(data_dir: P
 
 def test_a_session_that_ends_delivers_nothing_more(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
-        mail.sent("a", in_turn=False)
+        mail.mark_sent("a", in_turn=False)
         mail.clear()
         assert mail.next() is None
         assert not mail.on_way

@@ -15,13 +15,13 @@ class Deaf:
         """Some seat has taken something."""
 
 
-def seat() -> SharedConnection:
+def connection() -> SharedConnection:
     """A place without a process."""
     return SharedConnection(cast(Host, Deaf()), "session", asyncio.Event().set)
 
 
 def test_what_was_said_before_is_heard_before() -> None:
-    place = seat()
+    place = connection()
     for number in (2, 5, 6):
         place.hear(b"%d" % number, number)
     place.hear(b"3", 3)
@@ -31,7 +31,7 @@ def test_what_was_said_before_is_heard_before() -> None:
 
 
 def test_what_is_put_back_comes_after_what_was_held() -> None:
-    place = seat()
+    place = connection()
     for number in (1, 2, 5, 6):
         place.hear(b"%d" % number, number)
     taken: Any = place.take()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.store import check
-from dragoman.store.repair.wal import broken
+from dragoman.store.repair.wal import find_break
 from dragoman.store.schema import PAGE_SIZE
 from dragoman.store.sqlite import DATABASE, SqliteStore
 from tests.store.repair.test_salvage import prefixes, quarantined
@@ -63,7 +63,7 @@ ALL = 2 * (EVENTS + 1)
 
 
 def test_a_log_that_is_whole_is_left_alone(copy: Path) -> None:
-    assert broken(copy / DATABASE) is None
+    assert find_break(copy / DATABASE) is None
     assert check(copy) == []
     assert left(copy) == ALL
     assert quarantined(copy) == []

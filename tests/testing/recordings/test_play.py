@@ -28,9 +28,9 @@ from dragoman.steps import (
     whole,
 )
 from dragoman.testing.conformance import check
-from dragoman.testing.recordings.play import PlayResult, play, share, spec_of, vanished
+from dragoman.testing.recordings.play import PlayResult, play, share, spec_of, unaccounted
 from dragoman.testing.recordings.transcript import Ending, Eof, Line, Meta, Run
-from dragoman.testing.unaccounted import Share, share_in, vanished_in
+from dragoman.testing.unaccounted import Share, share_in, unaccounted_in
 
 
 class Converter:
@@ -89,7 +89,7 @@ ADAPTER = Adapter(
     capabilities=Capabilities(native=frozenset(), shown=frozenset({"resume"})),
     command=("parrot",),
     modes=(ModeInfo(id="build", name="Build", description=""),),
-    noise=(IgnoredMessage(where={"type": "welcome"}, why="its id is on every event"),
+    ignored=(IgnoredMessage(where={"type": "welcome"}, why="its id is on every event"),
            IgnoredMessage(where={"type": "tick", "n": 1}, why="the first tick says nothing")),
     launch=launch,
     converter=Converter,
@@ -246,12 +246,12 @@ def test_lines_without_an_event_are_unparsed_unless_they_are_noise() -> None:
     expected = [ticks[1].data, ticks[2].data, lost.data]
     kept = [event for event in found.events if event.type == "agent.unparsed"]
     assert [event.raw for event in kept] == [json.loads(line) for line in expected]
-    assert vanished(ADAPTER, found) == []
-    assert share(ADAPTER, found) == Share(shown=6, noise=2, vanished=0)
+    assert unaccounted(ADAPTER, found) == []
+    assert share(ADAPTER, found) == Share(shown=6, ignored=2, unaccounted=0)
     served = json.loads(msgspec.json.encode(found.events))
     assert share_in(ADAPTER, served, found.native_lines) == share(ADAPTER, found)
     without = [event for event in served if event["type"] != "agent.unparsed"]
-    assert vanished_in(ADAPTER, without, found.native_lines) == expected
+    assert unaccounted_in(ADAPTER, without, found.native_lines) == expected
     counted = share_in(ADAPTER, without, found.native_lines)
     assert str(counted) == "3 shown (38%), 2 noise, 3 vanished"
 
@@ -260,15 +260,15 @@ def test_the_same_line_twice_counts_twice() -> None:
     twice = out(type="echo", of="ours-msg_1", text="good day")
     found = played(a_run(*GREETING, *PROMPT, twice, twice))
     assert [event.type for event in found.events].count("agent.unparsed") == 2
-    assert vanished(ADAPTER, found) == []
+    assert unaccounted(ADAPTER, found) == []
 
 
 def test_a_line_that_is_no_json_is_shown_as_unparsed() -> None:
     found = played(a_run(*GREETING, Line(t=0, dir="out", data=b"\xff oh")))
     assert types(found)[-1] == "agent.unparsed"
-    assert vanished(ADAPTER, found) == []
+    assert unaccounted(ADAPTER, found) == []
     as_served = json.loads(msgspec.json.encode(found.events))
-    assert vanished_in(ADAPTER, as_served, found.native_lines) == []
+    assert unaccounted_in(ADAPTER, as_served, found.native_lines) == []
 
 
 def test_case_16_a_defect_of_a_converter_is_raised_where_a_recording_is_played() -> None:

@@ -16,9 +16,9 @@ from dragoman.schema.commands import AnswerPermission, Command, Interrupt, Promp
 from dragoman.schema.events import Approver, ItemCompleted, TurnEnded
 from dragoman.schema.items import Text
 from dragoman.testing.conformance import check
-from dragoman.testing.recordings.play import PlayResult, play, vanished
+from dragoman.testing.recordings.play import PlayResult, play, unaccounted
 from dragoman.testing.recordings.transcript import Ending, Line, Meta, Run, Transcript, load
-from dragoman.testing.unaccounted import said_in, vanished_in
+from dragoman.testing.unaccounted import said_in, unaccounted_in
 from tests.choir import CHOIR, SINGER, SOLOIST, ChoirDaemon
 from tests.testing.story import Event, Talk
 
@@ -109,7 +109,7 @@ def test_a_recorded_reply_is_the_reply_to_our_request() -> None:
     assert outcomes(found) == ["completed"]
     assert {event.native_session_id for event in found.events[3:]} == {"a"}
     assert (found.strays, found.unanswered) == ((), ())
-    assert vanished(CHOIR, found) == []
+    assert unaccounted(CHOIR, found) == []
 
 
 def test_the_answer_to_the_greeting_is_the_processs_own() -> None:
@@ -136,7 +136,7 @@ def test_only_the_first_thread_is_ours() -> None:
     found = played(*GREETING, *begins(1, "a"), *begins(2, "b"), *mixed)
     assert said(found) == ["say mine"]
     assert said(found, "user") == ["say mine"]
-    assert vanished(CHOIR, found) == []
+    assert unaccounted(CHOIR, found) == []
     assert any(b"theirs" in line for line in found.aside)
     assert not any(b"theirs" in line for line in found.native_lines)
 
@@ -146,7 +146,7 @@ def test_what_is_said_before_the_thread_is_claimed_is_held_for_it() -> None:
     start, reply = begins(1, "a")
     found = played(*GREETING, start, early, reply)
     assert "item.completed" in [event.type for event in found.events]
-    assert vanished(CHOIR, found) == []
+    assert unaccounted(CHOIR, found) == []
 
 
 def test_what_is_for_everyone_is_heard_by_a_session_that_is_there() -> None:
@@ -164,7 +164,7 @@ def test_what_is_for_everyone_is_heard_by_a_session_that_is_there() -> None:
 
 def test_what_nobody_claims_has_vanished() -> None:
     found = played(*GREETING, *begins(1, "a"), *turn(2, "a", "x"), tell("item/delta", "child"))
-    assert methods(tuple(vanished(CHOIR, found))) == ["item/delta"]
+    assert methods(tuple(unaccounted(CHOIR, found))) == ["item/delta"]
 
 
 def test_requests_that_ours_would_not_make_are_strays_and_their_replies_aside() -> None:
@@ -177,7 +177,7 @@ def test_requests_that_ours_would_not_make_are_strays_and_their_replies_aside() 
     )
     assert methods(found.strays) == ["thread/list"]
     assert outcomes(found) == ["completed"]
-    assert vanished(CHOIR, found) == []
+    assert unaccounted(CHOIR, found) == []
 
 
 def test_a_request_that_the_recording_lacks_stays_unanswered() -> None:
@@ -248,8 +248,8 @@ def test_what_a_daemon_recorded_is_played_as_its_first_session(tmp_path: Path) -
     assert [each for each in types if each in expected][: len(expected)] == expected
     assert said(found) == ["hello", "more once"]
     # What is said to nobody.
-    assert methods(tuple(vanished(CHOIR, found))) == ["item/delta", "client/odd"]
-    lost = vanished_in(CHOIR, [*one, *other], said_in(CHOIR, run))
+    assert methods(tuple(unaccounted(CHOIR, found))) == ["item/delta", "client/odd"]
+    lost = unaccounted_in(CHOIR, [*one, *other], said_in(CHOIR, run))
     assert methods(tuple(lost)) == ["item/delta", "client/odd"]
     again, _ = conversation(tmp_path / "replayed", ["replay", str(tape)])
     assert [event["type"] for event in again] == expected

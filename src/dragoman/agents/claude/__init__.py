@@ -7,10 +7,10 @@ from typing import get_args
 from dragoman.adapter import Adapter
 from dragoman.agents.claude.catalogue import CATALOGUE
 from dragoman.agents.claude.convert import ClaudeConverter
-from dragoman.agents.claude.drill import DRILL
+from dragoman.agents.claude.ignored import IGNORED
 from dragoman.agents.claude.launch import launch
-from dragoman.agents.claude.noise import NOISE
 from dragoman.agents.claude.package import PACKAGE
+from dragoman.agents.claude.probe_recipes import PROBE_RECIPES
 from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
 
@@ -36,7 +36,7 @@ ADAPTER = Adapter(
     package=PACKAGE,
     least_version="2.1.113",
     folders=("~/.local/bin", "~/.claude/local"),
-    noise=NOISE,
+    ignored=IGNORED,
     modes=(
         ModeInfo(id="build", name="Build", description="Works, and asks where it must."),
         ModeInfo(
@@ -57,7 +57,7 @@ ADAPTER = Adapter(
     takes_skills=True,
     takes_updated_input=True,
     credentials=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
-    drill=DRILL,
+    probe_recipes=PROBE_RECIPES,
     launch=launch,
     converter=ClaudeConverter,
     terms={

@@ -43,7 +43,7 @@ def question(key: str, wanted: native.Wanted, owner: Owner) -> AskQuestion | Non
     asked = wanted.input if isinstance(wanted.input, dict) else {}
     if wanted.tool_name == "AskUserQuestion":
         questions = tuple(_question(each) for each in _list(asked.get("questions")))
-        return AskQuestion(key=key, questions=questions, metadata=about, loose=owner.loose)
+        return AskQuestion(key=key, questions=questions, metadata=about, detached=owner.detached)
     if wanted.tool_name == "ExitPlanMode":
         plan = asked.get("plan")
         asking = Question(
@@ -54,7 +54,7 @@ def question(key: str, wanted: native.Wanted, owner: Owner) -> AskQuestion | Non
         )
         # The agent asks for leave; that it is a question is our way to show it.
         return AskQuestion(
-            key=key, questions=(asking,), metadata=about, source="daemon", loose=owner.loose
+            key=key, questions=(asking,), metadata=about, source="daemon", detached=owner.detached
         )
     return None
 
@@ -106,7 +106,7 @@ def permission(key: str, wanted: native.Wanted, rule: Rule, owner: Owner) -> Ask
         # What Claude Code has a reason of its own to ask for, no mode of ours answers.
         edits_files=is_plain_edit(wanted),
         change=change,
-        loose=owner.loose,
+        detached=owner.detached,
     )
 
 

@@ -225,7 +225,7 @@ class ClaudeConverter:
         self, line: native.User, block: model.ToolResultBlock, *, alone: bool
     ) -> Iterator[Step]:
         # A subagent that hands back has said its last; the one in the background goes on.
-        if block.tool_use_id not in self._tasks.loose_calls():
+        if block.tool_use_id not in self._tasks.detached_calls():
             yield from self._messages.finish(block.tool_use_id)
         if line.parent_tool_use_id is not None:
             yield from self._messages.finish(line.parent_tool_use_id)
@@ -320,9 +320,9 @@ class ClaudeConverter:
         cut = self._answers.cut() if outcome_of(result) == "interrupted" else ()
         end = end_of(result, self._meter.usage(result, cut))
         self._answers.clear()
-        loose = self._tasks.loose_calls()
+        detached = self._tasks.detached_calls()
         completed = end.outcome == "completed"
-        yield from self._explained(self._messages.turn_over(loose, completed=completed))
+        yield from self._explained(self._messages.turn_over(detached, completed=completed))
         self._tasks.turn_over()
         self._sent.turn_over()
         if end.outcome == "failed" and not self._said_why:

@@ -199,7 +199,7 @@ class Messages:
             parent=talk.key if talk.started else None,
             fields=_server(found),
             subagent=talk.owner.subagent,
-            loose=talk.owner.loose,
+            detached=talk.owner.detached,
         )
 
     def _about(self, found: model.AnyBlock | model.Unmodelled) -> ItemFields:
@@ -229,13 +229,13 @@ class Messages:
                 talk.failed, talk.reason = True, CUT
             yield from _finish(talk)
 
-    def turn_over(self, loose: set[str], *, completed: bool) -> Iterator[Step]:
+    def turn_over(self, detached: set[str], *, completed: bool) -> Iterator[Step]:
         """The turn ends: so do its messages, but not those of subagents that run on."""
-        for scope in [scope for scope in self._talks if scope not in loose]:
+        for scope in [scope for scope in self._talks if scope not in detached]:
             talk = self._talks[scope]
             talk.failed = talk.failed or not completed
             yield from self.finish(scope)
-        self.calls = {key: call for key, call in self.calls.items() if call.owner.loose}
+        self.calls = {key: call for key, call in self.calls.items() if call.owner.detached}
 
     def clear(self) -> None:
         """The process is gone."""
@@ -255,7 +255,7 @@ def _start(talk: _Talk) -> Iterator[Step]:
             parent=talk.scope,
             content=(Text(text=""),),
             subagent=talk.owner.subagent,
-            loose=talk.owner.loose,
+            detached=talk.owner.detached,
         )
 
 

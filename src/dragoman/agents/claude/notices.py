@@ -65,7 +65,7 @@ class Notices:
                 native_id=line.uuid,
                 parent=line.parent_tool_use_id,
                 subagent=owner.subagent,
-                loose=owner.loose,
+                detached=owner.detached,
             )
         )
 

@@ -62,7 +62,7 @@ def result_steps(given: Given) -> Iterator[Step]:
         parent=given.call.message if given.call else None,
         content=(ToolResult(call_id=call_id, output=""),),
         subagent=given.owner.subagent,
-        loose=given.owner.loose,
+        detached=given.owner.detached,
     )
     parts = content_of(given.block.content)
     output = _output(parts, given)

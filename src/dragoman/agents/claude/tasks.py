@@ -16,7 +16,7 @@ class Owner(Struct, frozen=True):
     """Whose an item is: the main agent's, or a subagent's that may run on after the turn."""
 
     subagent: str | None = None
-    loose: bool = False
+    detached: bool = False
 
 
 MAIN = Owner()
@@ -25,7 +25,7 @@ MAIN = Owner()
 class _Running(Struct):
     task_id: str
     subagent: bool
-    loose: bool
+    detached: bool
 
 
 class Tasks:
@@ -41,11 +41,11 @@ class Tasks:
             return MAIN
         task = self._running.get(call_id or "") or self._by_id(agent_id)
         known = task.task_id if task is not None else call_id
-        return Owner(agent_id or known, task is not None and task.loose)
+        return Owner(agent_id or known, task is not None and task.detached)
 
-    def loose_calls(self) -> set[str]:
+    def detached_calls(self) -> set[str]:
         """The calls whose subagents run on when the turn is over."""
-        return {call for call, task in self._running.items() if task.subagent and task.loose}
+        return {call for call, task in self._running.items() if task.subagent and task.detached}
 
     def _by_id(self, task_id: str | None) -> _Running | None:
         return next((task for task in self._running.values() if task.task_id == task_id), None)
@@ -66,7 +66,7 @@ class Tasks:
         """Something about a task changed; it may have gone to the background."""
         running = self._by_id(task.task_id)
         if running is not None and isinstance(task.patch, dict):
-            running.loose = running.loose or task.patch.get("is_backgrounded") is True
+            running.detached = running.detached or task.patch.get("is_backgrounded") is True
         state = task.patch.get("status") if isinstance(task.patch, dict) else None
         detail = state if isinstance(state, str) else None
         yield from whole(self._status(task, "task.updated", detail, task.patch))
@@ -97,7 +97,7 @@ class Tasks:
 
     def turn_over(self) -> None:
         """What does not run on is gone."""
-        self._running = {call: task for call, task in self._running.items() if task.loose}
+        self._running = {call: task for call, task in self._running.items() if task.detached}
 
     def _status(self, task: Task, label: str, detail: str | None, about: Any = None) -> StartItem:
         running = self._by_id(task.task_id)
@@ -112,7 +112,7 @@ class Tasks:
             parent=task.tool_use_id or self.call_of(task.task_id),
             content=(Status(label=label, detail=detail), *_json(about)),
             subagent=task.task_id if subagent else None,
-            loose=running is not None and running.loose,
+            detached=running is not None and running.detached,
         )
 
 

@@ -7,11 +7,11 @@ from typing import get_args
 from dragoman.adapter import Adapter
 from dragoman.agents.codex.catalogue import CATALOGUE
 from dragoman.agents.codex.convert import CodexConverter
-from dragoman.agents.codex.drill import DRILL
-from dragoman.agents.codex.launch import farewell, launch
+from dragoman.agents.codex.ignored import IGNORED
+from dragoman.agents.codex.launch import delete_request, launch
 from dragoman.agents.codex.lines import route
-from dragoman.agents.codex.noise import NOISE
 from dragoman.agents.codex.package import PACKAGE
+from dragoman.agents.codex.probe_recipes import PROBE_RECIPES
 from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
 from dragoman.steps import Notify, Request
@@ -33,7 +33,7 @@ ADAPTER = Adapter(
     package=PACKAGE,
     least_version="0.101.0",
     folders=("~/.local/bin",),
-    noise=NOISE,
+    ignored=IGNORED,
     modes=(
         ModeInfo(id="build", name="Build", description="Works, and asks where it must."),
         ModeInfo(id="plan", name="Plan", description="Looks, asks and plans; changes nothing."),
@@ -45,10 +45,10 @@ ADAPTER = Adapter(
     takes_mcp=True,
     takes_skills=True,
     credentials=("OPENAI_API_KEY", "CODEX_API_KEY"),
-    drill=DRILL,
+    probe_recipes=PROBE_RECIPES,
     launch=launch,
     converter=CodexConverter,
-    greeting=(
+    handshake=(
         Request(
             method="initialize",
             params={
@@ -59,7 +59,7 @@ ADAPTER = Adapter(
         Notify(method="initialized"),
     ),
     route=route,
-    farewell=farewell,
+    delete_request=delete_request,
     terms={
         "session_id": "none",
         "native_session_id": "thread id",

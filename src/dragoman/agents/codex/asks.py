@@ -74,7 +74,7 @@ def permission(key: str, wish: wanted.AnyWish, place: Place) -> AskPermission | 
         edits_files=isinstance(wish, wanted.ChangeFiles),
         files=paths_of(_changes(place)),
         guarded=isinstance(wish, wanted.ChangeFiles) and not _in_workspace(wish, place),
-        loose=place.subagent is not None,
+        detached=place.subagent is not None,
     )
 
 
@@ -191,7 +191,7 @@ def question(key: str, wish: wanted.AnyWish, place: Place) -> AskQuestion | None
         key=key,
         questions=questions,
         metadata={name: value for name, value in told.items() if value is not None},
-        loose=place.subagent is not None,
+        detached=place.subagent is not None,
     )
 
 

@@ -202,7 +202,7 @@ class CodexConverter:
         if self._kept is None:
             # Its first message must be looked for there, should it ever be sent again.
             self._kept = self._perhaps = found.thread.id
-            yield Bind(found.thread.id, kept=False)
+            yield Bind(found.thread.id, resumable=False)
         self._outbox.opened(found.known)
         yield from self._next()
 

@@ -22,7 +22,7 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
     )
 
 
-def farewell(thread: str, for_good: bool) -> Request:
+def delete_request(thread: str, for_good: bool) -> Request:
     """The server need not keep the thread in mind; nor, if it is for good, in its lists."""
     method = "thread/archive" if for_good else "thread/unsubscribe"
     return Request(method=method, params={"threadId": thread})

@@ -25,8 +25,8 @@ class Owner(Struct, frozen=True, kw_only=True):
 
     def item(self, **about: Any) -> StartItem:
         """An item of this owner's."""
-        loose = self.subagent is not None
-        return StartItem(parent=self.parent, subagent=self.subagent, loose=loose, **about)
+        detached = self.subagent is not None
+        return StartItem(parent=self.parent, subagent=self.subagent, detached=detached, **about)
 
 
 class Threads:

@@ -6,8 +6,8 @@ from typing import get_args
 
 from dragoman.adapter import Adapter
 from dragoman.agents.mock.convert import MockConverter
-from dragoman.agents.mock.drill import DRILL
 from dragoman.agents.mock.launch import COMMAND, launch
+from dragoman.agents.mock.probe_recipes import PROBE_RECIPES
 from dragoman.facts import Capabilities, Feature, IgnoredMessage
 from dragoman.schema.http import ModeInfo, ModelInfo
 
@@ -34,7 +34,7 @@ ADAPTER = Adapter(
     permission_modes=("default", "plan", "bypass", "acceptEdits"),
     unused=("mcp", "skills"),
     takes_updated_input=True,
-    noise=(
+    ignored=(
         IgnoredMessage(
             where={"type": "hello"},
             why="its session is the native_session_id of every event after it",
@@ -48,7 +48,7 @@ ADAPTER = Adapter(
             for type in ("text_delta", "reasoning_delta", "arguments_delta", "tool_output")
         ),
     ),
-    drill=DRILL,
+    probe_recipes=PROBE_RECIPES,
     launch=launch,
     converter=MockConverter,
     terms={

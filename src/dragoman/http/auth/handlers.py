@@ -20,10 +20,10 @@ from dragoman.schema import access as schema
 MAX_BYTES = 16 * 1024
 
 
-def guard_of(scope: Scope) -> Authenticator:
+def authenticator_of(scope: Scope) -> Authenticator:
     """The guard of the door that a request came through."""
-    guard: Authenticator = scope["app"].state.guard
-    return guard
+    authenticator: Authenticator = scope["app"].state.authenticator
+    return authenticator
 
 
 GUARDED: tuple[schema.Scope, ...] = ("approve", "admin")
@@ -48,22 +48,22 @@ async def ensure_scope(scope: Scope, needed: schema.Scope) -> None:
 
 async def list_tokens(request: Request) -> Response:
     """All tokens but the daemon's own."""
-    return answer(schema.TokenList(tokens=guard_of(request.scope).keyring.infos()))
+    return answer(schema.TokenList(tokens=authenticator_of(request.scope).keyring.infos()))
 
 
 async def create_token(request: Request) -> Response:
     """Make a token, and show it this once."""
     wanted = await parse.body(request, schema.CreateToken, MAX_BYTES)
-    created = await guard_of(request.scope).keyring.create(wanted)
+    created = await authenticator_of(request.scope).keyring.create(wanted)
     logs.redact(created.token)
     return answer(created, 201)
 
 
 async def revoke_token(request: Request) -> Response:
     """Make a token good for nothing, also for those who are inside."""
-    guard = guard_of(request.scope)
-    await guard.keyring.revoke(request.path_params["name"])
-    guard.turn_out(but=request.scope[CONNECTION])
+    authenticator = authenticator_of(request.scope)
+    await authenticator.keyring.revoke(request.path_params["name"])
+    authenticator.turn_out(but=request.scope[CONNECTION])
     return nothing()
 
 
@@ -76,42 +76,42 @@ async def create_ticket(request: Request) -> Response:
     entry = request.scope[ENTRY]
     # Whoever comes in by the cookie need not be seen any more, so who gets one must be.
     await ensure_person(request.scope, entry)
-    ticket = guard_of(request.scope).logins.ticket(entry.token)
+    ticket = authenticator_of(request.scope).logins.ticket(entry.token)
     return answer(schema.Ticket(ticket=ticket, expires_in_s=TICKET_S), 201)
 
 
 async def login(request: Request) -> Response:
     """Swap a ticket for a cookie."""
     given = await parse.body(request, schema.Login, MAX_BYTES)
-    guard = guard_of(request.scope)
-    token = guard.logins.token_of(given.ticket)
-    entry = None if token is None else guard.entry_of(token)
+    authenticator = authenticator_of(request.scope)
+    token = authenticator.logins.token_of(given.ticket)
+    entry = None if token is None else authenticator.entry_of(token)
     if entry is not None:
         # Before it is used up: an agent that has seen it must not spoil it either.
         await ensure_person(request.scope, entry)
-    cookie = None if entry is None else guard.logins.redeem(given.ticket)
+    cookie = None if entry is None else authenticator.logins.redeem(given.ticket)
     if cookie is None:
         peer = request.client.host if request.client else ""
-        guard.count_failure(peer)
-        await guard.slow_down(peer)
+        authenticator.count_failure(peer)
+        await authenticator.slow_down(peer)
         raise TokenInvalid(
             "this ticket was used before, or is too old; `dragoman ui` makes a new one"
         )
     if is_own_name(request.headers["host"]):
         # Behind a proxy of this machine, the other end is the proxy.
         await ensure_own_user(request.scope)
-    await guard.logins.keep()
+    await authenticator.logins.keep()
     return nothing({"Set-Cookie": _set_cookie(request, cookie)})
 
 
 async def logout(request: Request) -> Response:
     """Forget the cookie that this came with, and end what it opened."""
     await parse.no_body(request, MAX_BYTES)
-    guard, entry = guard_of(request.scope), request.scope[ENTRY]
+    authenticator, entry = authenticator_of(request.scope), request.scope[ENTRY]
     if entry.login is not None:
-        guard.logins.end(entry.login)
-        await guard.logins.keep()
-        guard.turn_out(but=request.scope[CONNECTION])
+        authenticator.logins.end(entry.login)
+        await authenticator.logins.keep()
+        authenticator.turn_out(but=request.scope[CONNECTION])
     return nothing({"Set-Cookie": _set_cookie(request, "")})
 
 

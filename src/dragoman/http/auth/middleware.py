@@ -70,7 +70,7 @@ class AuthMiddleware:
         self,
         app: ASGIApp,
         *,
-        guard: Authenticator,
+        authenticator: Authenticator,
         host: str,
         port_of: Callable[[], int],
         allow_hosts: Iterable[str] = (),
@@ -78,7 +78,7 @@ class AuthMiddleware:
         public: Collection[str] = (),
     ) -> None:
         self._app = app
-        self._guard = guard
+        self._authenticator = authenticator
         self._on_loopback = host in LOOPBACK
         self._port_of = port_of
         self._own_hosts: frozenset[bytes] = frozenset()
@@ -118,7 +118,7 @@ class AuthMiddleware:
         if ENTRY not in scope or (scope[CALLER].token in RESERVED and scope[ENTRY].login is None):
             # The daemon's own token is good for as long as the daemon lives.
             return _UNTIL_THE_END
-        return self._guard.visit(scope[CONNECTION], scope[ENTRY])
+        return self._authenticator.visit(scope[CONNECTION], scope[ENTRY])
 
     def _check_host(self, scope: Scope, seen: dict[bytes, bytes]) -> None:
         if TARGET in scope:
@@ -128,8 +128,8 @@ class AuthMiddleware:
             raise PermissionDenied("a request needs exactly one Host header")
         if self._on_loopback and not self._is_allowed(host):
             raise PermissionDenied(
-                f"Host {_shown(host)} is not this daemon's; use localhost:{self._port_of()}, "
-                f"or start with --allow-host {_shown(host)}"
+                f"Host {_printable(host)} is not this daemon's; use localhost:{self._port_of()}, "
+                f"or start with --allow-host {_printable(host)}"
             )
 
     def _check_page(self, scope: Scope, seen: dict[bytes, bytes], has_cors: bool) -> None:
@@ -138,7 +138,7 @@ class AuthMiddleware:
         origin = seen.get(b"origin")
         if origin is not None and not self._is_own(origin, scope, seen):
             raise PermissionDenied(
-                f"pages of {_shown(origin)} may not call this daemon; start with "
+                f"pages of {_printable(origin)} may not call this daemon; start with "
                 "--cors-allow-origin and that origin if they should"
             )
         if seen.get(b"sec-fetch-site") not in _OWN_SITES:
@@ -184,9 +184,9 @@ class AuthMiddleware:
         if entry is not None:
             scope[CALLER], scope[ENTRY] = entry.caller, entry
             return
-        if self._guard.delay_s(peer) and CONNECTION in scope:
+        if self._authenticator.delay_s(peer) and CONNECTION in scope:
             scope[CONNECTION].stand_aside()
-        await self._guard.slow_down(peer)
+        await self._authenticator.slow_down(peer)
         if is_allowed:
             raise TokenInvalid("a valid token is needed: send 'Authorization: Bearer <token>'")
         raise PermissionDenied(
@@ -198,17 +198,17 @@ class AuthMiddleware:
         self, scope: Scope, seen: dict[bytes, bytes], peer: str, is_allowed: bool
     ) -> Credential | None:
         if b"authorization" in seen or b"cookie" not in seen:
-            return self._guard.check(seen.get(b"authorization"), peer)
+            return self._authenticator.check(seen.get(b"authorization"), peer)
         cookie = _cookie(seen[b"cookie"], cookie_name(self._port_of()))
-        if cookie is None or not is_allowed or self._guard.is_open:
-            return self._guard.check(None, peer)
+        if cookie is None or not is_allowed or self._authenticator.is_open:
+            return self._authenticator.check(None, peer)
         # A browser sends the cookie by itself. Whoever changes anything by it must be our page.
         origin = seen.get(b"origin")
         is_page = origin is not None and self._is_own(origin, scope, seen)
         is_page = is_page or seen.get(b"sec-fetch-site") == b"same-origin"
         if not is_page and (origin is not None or scope["method"] not in _READING):
-            return self._guard.check(None, peer)
-        return self._guard.check_cookie(cookie, peer)
+            return self._authenticator.check(None, peer)
+        return self._authenticator.check_cookie(cookie, peer)
 
     def _is_public(self, path: str) -> bool:
         return path in self._public or path.startswith(self._public_folders)
@@ -299,5 +299,5 @@ def _cors(origin: bytes) -> Headers:
     )
 
 
-def _shown(value: bytes) -> str:
+def _printable(value: bytes) -> str:
     return value[:200].decode("ascii", "replace") or "''"

@@ -22,7 +22,7 @@ from dragoman.http.auth.authenticator import Authenticator, Credential
 from dragoman.http.sockets import Address, Socket, is_own_address, open_sockets, plain, sockets
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.linux import Process
-from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.process_tree import process_tree
 
 _ADVICE = (
     "agents can read the daemon's own token, so use one with a name, which `dragoman token create` "
@@ -60,11 +60,11 @@ async def ensure_person(scope: Scope, entry: Credential) -> None:
 
     Whoever came in by a secret that no agent can read need not be seen.
     """
-    if kin.is_childless():
+    if process_tree.is_childless():
         return
     ends, state = _ends(scope), scope["app"].state
     peers: Peers = state.peers
-    guard: Authenticator = state.guard
+    authenticator: Authenticator = state.authenticator
     peer = LocalPeer("unseen") if ends is None else await peers.find(ends)
     if peer.kind == "agent":
         raise PermissionDenied(
@@ -72,10 +72,10 @@ async def ensure_person(scope: Scope, entry: Credential) -> None:
             "approve what it does itself",
             pid=peer.pid,
         )
-    if peer.kind == "unseen" and not guard.has_secret(entry):
+    if peer.kind == "unseen" and not authenticator.has_secret(entry):
         raise PermissionDenied(
             "agents are running, and the process that asks cannot be seen, so it may be an "
-            f"agent's; {_ADVICE_WITHOUT_TOKEN if guard.is_open else _ADVICE}"
+            f"agent's; {_ADVICE_WITHOUT_TOKEN if authenticator.is_open else _ADVICE}"
         )
 
 
@@ -94,12 +94,12 @@ class Peers:
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
-        self._wanted: set[Ends] = set()
+        self._lookups: set[Ends] = set()
         self._next: asyncio.Task[dict[Ends, LocalPeer]] | None = None
 
     async def find(self, ends: Ends) -> LocalPeer:
         """Who is at the other end of a connection now."""
-        self._wanted.add(ends)
+        self._lookups.add(ends)
         if self._next is None:
             self._next = asyncio.create_task(self._look())
         return (await asyncio.shield(self._next))[ends]
@@ -107,7 +107,7 @@ class Peers:
     async def _look(self) -> dict[Ends, LocalPeer]:
         async with self._lock:
             # Whoever comes from now on needs a look that begins later.
-            wanted, self._wanted, self._next = self._wanted, set(), None
+            wanted, self._lookups, self._next = self._lookups, set(), None
             return await asyncio.to_thread(look, wanted)
 
 
@@ -137,7 +137,7 @@ def _peer(ends: Ends, found: Socket | None, holders: dict[str, Process]) -> Loca
     line = None if holder is None else linux.lineage(holder)
     if holder is None or line is None:
         return LocalPeer("unseen")
-    return LocalPeer("agent" if kin.has_member(line) else "outsider", holder.pid)
+    return LocalPeer("agent" if process_tree.has_member(line) else "outsider", holder.pid)
 
 
 def _holders(inodes: set[str]) -> dict[str, Process]:

@@ -14,7 +14,7 @@ from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
 
 Tag = TypeVar("Tag")
-Heard = bytes | Oversize | IncomingRequest | Response[str] | Stray
+AgentMessage = bytes | Oversize | IncomingRequest | Response[str] | Stray
 """A message, one that was too large, a request, what became of ours, and what fits nothing."""
 PATIENCE_S = 2.0
 """How long a process that has done its work may take to end by itself."""
@@ -40,7 +40,7 @@ class Channel(Protocol):
     def drained(self) -> bool:
         """The process is gone, and everything that it said was taken."""
 
-    def take(self) -> Sequence[Heard]:
+    def take(self) -> Sequence[AgentMessage]:
         """What the agent said next, some at a time."""
 
     def put_back(self, count: int) -> None:
@@ -70,7 +70,7 @@ class DedicatedProcess:
     def __init__(self, process: AgentSubprocess, launch: Launch, wake: Callable[[], None]) -> None:
         self._process = process
         self._peer: Peer[str] | None = peer_of(launch)
-        self._asked: dict[str, bytes] = {}
+        self._open_requests: dict[str, bytes] = {}
         """The agent's requests that were not answered."""
         self._wake = wake
         self._loop = asyncio.get_running_loop()
@@ -90,16 +90,16 @@ class DedicatedProcess:
         """It has exited, and everything that it said was taken."""
         return self._process.drained
 
-    def take(self) -> Sequence[Heard]:
+    def take(self) -> Sequence[AgentMessage]:
         """What it said next, some at a time; and which requests of ours are overdue."""
         lines = self._process.take()
         if self._peer is None:
             return lines
-        heard: list[Heard] = []
+        heard: list[AgentMessage] = []
         for line in lines:
             said = line if isinstance(line, Oversize) else self._peer.receive(line)
             if isinstance(said, IncomingRequest):
-                self._asked[said.key] = said.message
+                self._open_requests[said.key] = said.message
             heard.append(said.message if isinstance(said, Notification) else said)
         return [*heard, *self._peer.overdue(self._loop.time())]
 
@@ -124,12 +124,12 @@ class DedicatedProcess:
         line = line_of(peer, said, tag, self._wake)
         if line is None:
             return
-        asked = self._asked.pop(said.key, None) if isinstance(said, Respond) else None
+        asked = self._open_requests.pop(said.key, None) if isinstance(said, Respond) else None
         try:
             await self._process.send(line)
         except DaemonError:
             if asked is not None and isinstance(said, Respond):
-                self._asked[said.key] = asked
+                self._open_requests[said.key] = asked
                 peer.receive(asked)  # it still waits: somebody else may answer it
             raise
 

@@ -71,7 +71,7 @@ class ProcessUsage(NamedTuple):
     cpu_s: float
 
 
-def vitals(pid: int) -> ProcessUsage | None:
+def usage(pid: int) -> ProcessUsage | None:
     """How a process does; None where there is none."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
@@ -261,7 +261,7 @@ class Cgroup:
                 os.rmdir(folder)
 
 
-def pen(owner: str, pid: int, started: int) -> Cgroup | None:
+def cgroup(owner: str, pid: int, started: int) -> Cgroup | None:
     """Put a child that nobody has reaped yet into a pen; None where the machine has none for us.
 
     It takes some milliseconds. What the child has started before that is not in it.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dragoman.errors import AgentProcessExited, DeadlinePassed
 from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes import linux
-from dragoman.runtime.processes.process_tree import SWEEP_S, Child, kin
+from dragoman.runtime.processes.process_tree import SWEEP_S, Child, process_tree
 from dragoman.runtime.processes.stale import forget, remember
 from dragoman.runtime.processes.stderr import StderrFile, StderrFilter, StderrTail
 from dragoman.store import Store
@@ -104,7 +104,7 @@ class AgentSubprocess:
         except OSError as error:
             raise AgentProcessExited(f"cannot start {launch.argv[0]!r}: {error}") from None
         try:
-            self._child = kin.start(
+            self._child = process_tree.start(
                 linux.dying_with_us(launch.argv),
                 stdin=in_read,
                 stdout=out_write,
@@ -254,7 +254,7 @@ class AgentSubprocess:
         self._over.set()
         await confined  # it must not be reaped before: its pid could be another's
         # It is swept before it is reaped: until then nobody else can be called by its pid.
-        await asyncio.wrap_future(kin.submit_sweep(child.mark, dict(child.family)))
+        await asyncio.wrap_future(process_tree.submit_sweep(child.mark, dict(child.family)))
         self._code = child.reap()
         # What is still in the pipes belongs to it. One that escaped may hold them open and go on
         # writing, so this ends after what a pipe can hold.
@@ -314,7 +314,7 @@ class AgentSubprocess:
         for step, patience_s in steps[1:] if at_work else steps:
             if not self._over.is_set():
                 # Who belongs to whom can be seen only as long as nobody is gone.
-                await asyncio.wrap_future(kin.submit_watch())
+                await asyncio.wrap_future(process_tree.submit_watch())
             step()
             if await self.over_within(patience_s):
                 break

@@ -1,7 +1,7 @@
-"""Kin: the processes that we start, all that they start in turn, and how none of it is left.
+"""The processes that we start and all that they start in turn; ends them so that none is left.
 
-One process has one set of children, so this module has one `kin`. Its methods may be called
-from any thread.
+One process has one set of children, so this module has one `process_tree`. Its methods may be
+called from any thread.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Child:
         self.family: Family = {self.pid: started}
         """It, and what was ever seen among its descendants."""
         self._process = process
-        self._pen: linux.Cgroup | None = None
+        self._cgroup: linux.Cgroup | None = None
 
     def confine(self) -> None:
         """Let the kernel keep it and all that it starts together, where it can. Takes a moment."""
-        self._pen = linux.pen(self.mark.partition(":")[0], self.pid, self.started)
+        self._cgroup = linux.cgroup(self.mark.partition(":")[0], self.pid, self.started)
 
-    def end_pen(self) -> None:
+    def kill_cgroup(self) -> None:
         """Kill all that the kernel has kept together."""
-        if self._pen is not None:
-            self._pen.end()
+        if self._cgroup is not None:
+            self._cgroup.end()
 
     def keep(self, living: Mapping[int, Process]) -> Family:
         """Forget those of its family that are gone."""
@@ -69,9 +69,9 @@ class Child:
             code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
-        kin.forget(self)
-        if self._pen is not None:
-            self._pen.remove()
+        process_tree.forget(self)
+        if self._cgroup is not None:
+            self._cgroup.remove()
         return code
 
 
@@ -84,7 +84,7 @@ class ProcessTree:
         self.looks = 0
         """How often all of /proc was read."""
         self._looker = ThreadPoolExecutor(1, "look")
-        self._wanted = threading.Condition()
+        self._changed = threading.Condition()
         """Guards the three that follow."""
         self._looking = False
         self._sweeps: list[Sweep] = []
@@ -186,7 +186,7 @@ class ProcessTree:
     ) -> Future[int]:
         """The same, for who has no thread to wait in."""
         sweep = Sweep(mark, {} if family is None else family, looks)
-        with self._wanted:
+        with self._changed:
             self._sweeps.append(sweep)
             self._wake_looker()
         return sweep.result
@@ -214,7 +214,7 @@ class ProcessTree:
         if _childless():
             done.set_result(None)
             return done
-        with self._wanted:
+        with self._changed:
             self._watchers.append(done)
             self._wake_looker()
         return done
@@ -265,9 +265,9 @@ class ProcessTree:
     # --- Looking ---
 
     def _wake_looker(self) -> None:
-        """Have somebody look, where nobody does. Call with `_wanted`."""
+        """Have somebody look, where nobody does. Call with `_changed`."""
         if self._looking:
-            self._wanted.notify()
+            self._changed.notify()
         else:
             self._looking = True
             self._looker.submit(self._work).add_done_callback(self._stopped_looking)
@@ -276,7 +276,7 @@ class ProcessTree:
         """Nobody waits for ever, whatever became of the one who looks."""
         error = work.exception()
         if error is not None:
-            with self._wanted:
+            with self._changed:
                 self._looking = False
                 sweeps, self._sweeps = self._sweeps, []
                 watchers, self._watchers = self._watchers, []
@@ -292,7 +292,7 @@ class ProcessTree:
         So however many end at once, all of /proc is read as often as for one of them.
         """
         while True:
-            with self._wanted:
+            with self._changed:
                 if not self._wait_until_due():
                     self._looking = False
                     return
@@ -300,7 +300,7 @@ class ProcessTree:
             began = time.monotonic()
             complete = self._look(sweeps, learn=bool(watchers))
             over = {each for each in sweeps.all if each.look_ended(began, complete=complete)}
-            with self._wanted:
+            with self._changed:
                 self._sweeps = [each for each in self._sweeps if each not in over]
                 self._watchers = self._watchers[len(watchers) :]
             for watcher in watchers:
@@ -312,7 +312,7 @@ class ProcessTree:
             pause_s = min(each.due for each in self._sweeps) - time.monotonic()
             if pause_s <= 0:
                 break
-            self._wanted.wait(pause_s)
+            self._changed.wait(pause_s)
         return bool(self._sweeps or self._watchers)
 
     def _look(self, sweeps: Sweeps, *, learn: bool) -> bool:
@@ -334,7 +334,7 @@ class ProcessTree:
             sweep.begin()
         for child in self.children() if fresh.all else ():
             if fresh.of_mark(child.mark):
-                child.end_pen()
+                child.kill_cgroup()
 
     def _meet(self, sweeps: Sweeps) -> Iterator[Process]:
         """Everybody who lives but us. Whom a sweep is for is stopped as soon as it is met."""
@@ -381,4 +381,4 @@ def _childless() -> bool:
     return False
 
 
-kin = ProcessTree()
+process_tree = ProcessTree()

@@ -14,7 +14,7 @@ from typing import IO
 from msgspec import Struct
 
 from dragoman.errors import Unavailable
-from dragoman.runtime.processes.process_tree import Child, kin
+from dragoman.runtime.processes.process_tree import Child, process_tree
 
 TICK_S = 0.1
 MAX_OUTPUT_BYTES = 4 * 1024 * 1024
@@ -45,7 +45,7 @@ def run(
     """
     # Files, not pipes: a grandchild that keeps a pipe open would hold us up.
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        child = kin.start(
+        child = process_tree.start(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
@@ -57,7 +57,7 @@ def run(
         try:
             code = _wait(child, time.monotonic() + deadline_s, stop, tick, (stdout, stderr))
         finally:
-            kin.sweep(mark, child.family)
+            process_tree.sweep(mark, child.family)
             child.reap(TICK_S)
         return Ended(code, _text(stdout), _text(stderr))
 

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragoman.runtime.processes import linux
-from dragoman.runtime.processes.process_tree import Child, kin
+from dragoman.runtime.processes.process_tree import Child, process_tree
 from dragoman.schema.http import AgentProcess, ProcessInfo, ProcessList
 
 LONGEST_COMMAND = 200
@@ -28,13 +28,13 @@ Below = dict[int, list[linux.Process]]
 _NOBODY = Holder("other")
 
 
-def census(holders: Mapping[str, Holder]) -> ProcessList:
+def running_processes(holders: Mapping[str, Holder]) -> ProcessList:
     """Look at all our processes; `holders` tells, by mark, whose they are. Takes a moment."""
     living = {process.pid: process for process in linux.everyone()}
     below: Below = defaultdict(list)
     for process in living.values():
         below[process.parent].append(process)
-    found = (_entry(child, holders, living, below) for child in kin.children())
+    found = (_entry(child, holders, living, below) for child in process_tree.children())
     entries = sorted((entry for entry in found if entry), key=lambda entry: entry.started_at)
     return ProcessList(processes=tuple(entries))
 
@@ -74,15 +74,15 @@ def _family(child: Child, living: Mapping[int, linux.Process], below: Below) -> 
 
 
 def _info(process: linux.Process) -> ProcessInfo | None:
-    vitals = linux.vitals(process.pid)
-    if vitals is None:
+    usage = linux.usage(process.pid)
+    if usage is None:
         return None
     return ProcessInfo(
         pid=process.pid,
         parent_pid=process.parent,
-        command=vitals.command[:LONGEST_COMMAND],
+        command=usage.command[:LONGEST_COMMAND],
         state=process.state,
-        started_at=int(vitals.started_at * 1000),
-        memory_bytes=vitals.memory_bytes,
-        cpu_ms=int(vitals.cpu_s * 1000),
+        started_at=int(usage.started_at * 1000),
+        memory_bytes=usage.memory_bytes,
+        cpu_ms=int(usage.cpu_s * 1000),
     )

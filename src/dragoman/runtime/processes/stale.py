@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragoman.errors import DragomanError
 from dragoman.runtime.processes import linux
-from dragoman.runtime.processes.process_tree import Family, kin
+from dragoman.runtime.processes.process_tree import Family, process_tree
 from dragoman.store import ProcessRow, Store
 
 log = logging.getLogger(__name__)
@@ -41,15 +41,15 @@ async def watch(store: Store) -> None:
     """Reap what we adopted, and write down what only we can find, for as long as we live."""
     while True:
         await asyncio.sleep(WATCH_S)
-        for mark, process in await asyncio.to_thread(kin.watch):
+        for mark, process in await asyncio.to_thread(process_tree.watch):
             await remember(store, mark, process.pid, process.started)
 
 
 async def end_all(store: Store, folder: Path) -> None:
     """End whatever still runs on behalf of a folder: the daemon stops."""
     # Where the folder is another one by now, its mark may be on what another daemon has started.
-    mark = f"{linux.mark_of(folder)}:" if store.lost() is None else NO_MARK
-    count = await asyncio.to_thread(kin.sweep, mark, kin.family())
+    mark = f"{linux.mark_of(folder)}:" if store.lost_files() is None else NO_MARK
+    count = await asyncio.to_thread(process_tree.sweep, mark, process_tree.family())
     if count:
         log.warning("ended %d processes at the very end", count)
     await forget(store, mark)
@@ -66,9 +66,9 @@ async def kill_stale(store: Store, mark: str) -> int:
         if found is not None and found.started == row.started:
             family[row.pid] = row.started
     pens = linux.pens(mark)
-    count = sum(pen.end() for pen in pens)
-    count += await asyncio.to_thread(kin.sweep, f"{mark}:", family, looks=LOOKS)
-    for pen in pens:
-        pen.remove()
+    count = sum(cgroup.end() for cgroup in pens)
+    count += await asyncio.to_thread(process_tree.sweep, f"{mark}:", family, looks=LOOKS)
+    for cgroup in pens:
+        cgroup.remove()
     await forget(store, "")
     return count

@@ -111,7 +111,7 @@ class StderrFile:
     def __init__(self, data_dir: Path, name: str, max_bytes: int) -> None:
         self._head, self._tail, self._before = _files(data_dir, name)
         self._max_bytes = max_bytes
-        self._held: deque[bytes] = deque()
+        self._buffered: deque[bytes] = deque()
         self._held_bytes = 0
         self._lost_bytes = 0
         self._writing: asyncio.Task[None] | None = None
@@ -119,11 +119,11 @@ class StderrFile:
 
     def feed(self, chunk: bytes) -> None:
         """Take in what was written; a thread writes it down."""
-        self._held.append(chunk)
+        self._buffered.append(chunk)
         self._held_bytes += len(chunk)
         while self._held_bytes > HELD_BYTES:
-            self._held_bytes -= len(self._held[0])
-            self._lost_bytes += len(self._held.popleft())
+            self._held_bytes -= len(self._buffered[0])
+            self._lost_bytes += len(self._buffered.popleft())
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write())
 
@@ -133,12 +133,12 @@ class StderrFile:
             await asyncio.wait([self._writing], timeout=CLOSE_DEADLINE_S)
 
     async def _write(self) -> None:
-        while self._held or self._lost_bytes:
+        while self._buffered or self._lost_bytes:
             if self._lost_bytes:
                 note = b"\n[%d bytes came too fast to be kept]\n" % self._lost_bytes
-                self._held.appendleft(note)
-            data = b"".join(self._held)
-            self._held.clear()
+                self._buffered.appendleft(note)
+            data = b"".join(self._buffered)
+            self._buffered.clear()
             self._held_bytes = self._lost_bytes = 0
             try:
                 await asyncio.to_thread(self._append, data)

@@ -122,7 +122,7 @@ class Agents:
         """An agent's models: as it tells them itself, else as its adapter knows them."""
         told: ModelList | None = None
         if adapter.catalogue is not None:
-            found = await self.seen(adapter)
+            found = await self.with_version(adapter)
             if found is not None:
                 told = await self._catalogues.models(
                     adapter.catalogue, found.command, found.version, refresh=refresh
@@ -136,7 +136,9 @@ class Agents:
         """What would be started, None if it is not there. Its version, where that costs nothing."""
         return next(self._candidates(adapter), None)
 
-    async def seen(self, adapter: Adapter, patience_s: float = PATIENCE_S) -> InstalledAgent | None:
+    async def with_version(
+        self, adapter: Adapter, patience_s: float = PATIENCE_S
+    ) -> InstalledAgent | None:
         """The same, with its version if it tells it soon."""
         found = await asyncio.to_thread(self.find, adapter)
         if found is None or found.version or not self._tells_version(adapter, found):
@@ -193,7 +195,7 @@ class Agents:
         if version is None or self._is_fixed(adapter):
             # How an agent is started depends on its version, where there is a least one.
             patience_s = DEADLINE_S if adapter.least_version else PATIENCE_S
-            return await self.seen(adapter, patience_s)
+            return await self.with_version(adapter, patience_s)
         ensure_version(version)
         return await self._find_version(adapter, version)
 

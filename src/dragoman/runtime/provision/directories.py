@@ -16,8 +16,8 @@ class Copier:
     """Copies folders, all together up to a bound. Links become what they lead to."""
 
     def __init__(self) -> None:
-        self._entries = MAX_ENTRIES
-        self._bytes = MAX_BYTES
+        self._entries_left = MAX_ENTRIES
+        self._bytes_left = MAX_BYTES
 
     def copy(self, source: Path, target: Path, within: Path | None) -> None:
         """Copy a folder; what leads back, or out of `within`, is left out.
@@ -25,14 +25,14 @@ class Copier:
         Raise OSError.
         """
         target.mkdir(parents=True)
-        for entry in self._wanted(source, within):
+        for entry in self._entries(source, within):
             if entry.is_dir():
                 self.copy(entry, target / entry.name, within)
             elif entry.is_file():  # neither a pipe nor a socket
                 self._spend(size_bytes=entry.stat().st_size)
                 shutil.copy(entry, target / entry.name)
 
-    def _wanted(self, folder: Path, within: Path | None) -> Iterator[Path]:
+    def _entries(self, folder: Path, within: Path | None) -> Iterator[Path]:
         for name in sorted(os.listdir(folder)):
             if name == ".git":
                 continue
@@ -43,9 +43,9 @@ class Copier:
                 yield entry
 
     def _spend(self, *, entries: int = 0, size_bytes: int = 0) -> None:
-        self._entries -= entries
-        self._bytes -= size_bytes
-        if self._entries < 0 or self._bytes < 0:
+        self._entries_left -= entries
+        self._bytes_left -= size_bytes
+        if self._entries_left < 0 or self._bytes_left < 0:
             limit = f"more than {MAX_ENTRIES} files or {MAX_BYTES >> 20} MB"
             raise OSError(errno.EFBIG, f"there is too much in it, {limit}")
 

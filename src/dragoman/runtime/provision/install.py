@@ -27,7 +27,7 @@ from dragoman.adapter import Adapter
 from dragoman.errors import InstallFailed, NotInstallable, Unavailable
 from dragoman.facts import Package, version_order
 from dragoman.runtime.processes import linux
-from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.process_tree import process_tree
 from dragoman.runtime.provision import npm
 from dragoman.runtime.provision.versions import Versions, ensure_version
 
@@ -226,7 +226,7 @@ class Installer:
         try:
             self._wait_for(lock, report)
             # What a killed installer started may still write into what it left.
-            kin.sweep(self._mark(adapter))
+            process_tree.sweep(self._mark(adapter))
             for left in home.glob(f"{_PARTIAL}*"):
                 shutil.rmtree(left, ignore_errors=True)
             yield

@@ -30,7 +30,7 @@ Key = tuple[tuple[str, ...], str | None]
 """A command, and the version that it is."""
 
 
-class _Told(Struct, frozen=True):
+class _CachedModels(Struct, frozen=True):
     models: ModelList | None
     until: float
 
@@ -45,7 +45,7 @@ class Catalogues:
         self._lifetime_s = lifetime_s
         self._deadline_s = deadline_s
         self._count = itertools.count()
-        self._told: dict[Key, _Told] = {}
+        self._cache: dict[Key, _CachedModels] = {}
         self._asking: dict[Key, asyncio.Task[ModelList | None]] = {}
         self._stopped = False
 
@@ -61,7 +61,7 @@ class Catalogues:
         if self._stopped:
             return None
         key = (command, version)
-        told = self._told.get(key)
+        told = self._cache.get(key)
         if told is not None and not refresh and time.monotonic() < told.until:
             return told.models
         if key not in self._asking:
@@ -86,7 +86,7 @@ class Catalogues:
     async def _learn(self, catalogue: Catalogue, key: Key) -> ModelList | None:
         models = await self._ask(catalogue, key[0])
         good_s = PATIENCE_S if models is None else self._lifetime_s
-        self._told[key] = _Told(models, time.monotonic() + good_s)
+        self._cache[key] = _CachedModels(models, time.monotonic() + good_s)
         return models
 
     async def _ask(self, catalogue: Catalogue, command: tuple[str, ...]) -> ModelList | None:

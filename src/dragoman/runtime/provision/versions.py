@@ -41,7 +41,7 @@ class Versions:
         self._deadline_s = deadline_s
         self._count = itertools.count()
         self._lock = Lock()
-        self._known: dict[tuple[str, int, int], Future[str | None]] = {}
+        self._cache: dict[tuple[str, int, int], Future[str | None]] = {}
         self._pool = ThreadPoolExecutor(4, "version")
 
     def ask(self, path: str) -> Future[str | None]:
@@ -54,9 +54,9 @@ class Versions:
             return gone
         key = (path, status.st_mtime_ns, status.st_size)
         with self._lock:
-            if key not in self._known:
-                self._known[key] = self._pool.submit(self.read, path)
-            return self._known[key]
+            if key not in self._cache:
+                self._cache[key] = self._pool.submit(self.read, path)
+            return self._cache[key]
 
     def read(self, path: str) -> str | None:
         """Run it now; None where it fails."""

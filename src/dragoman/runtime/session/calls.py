@@ -22,7 +22,7 @@ class CallQueue:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._waiting: deque[_Call] = deque()
-        self._begun: _Call | None = None
+        self._current: _Call | None = None
 
     def put(
         self, action: Callable[[], Awaitable[T]], *, patient: bool = False
@@ -36,7 +36,7 @@ class CallQueue:
     async def work(self) -> None:
         """Do all that waits."""
         while self._waiting:
-            wish = self._begun = self._waiting.popleft()
+            wish = self._current = self._waiting.popleft()
             try:
                 result = await wish.action()
             except Exception as error:  # noqa: BLE001 - it belongs to whoever asked
@@ -44,12 +44,12 @@ class CallQueue:
             else:
                 if not wish.future.done():
                     wish.future.set_result(result)
-        self._begun = None
+        self._current = None
 
     def excuse(self, untouched: Callable[[], Exception], begun: Callable[[], Exception]) -> None:
         """Let nobody wait but the patient: what was not begun is forgotten, the rest goes on."""
-        if self._begun is not None and not self._begun.patient:
-            _fail(self._begun, begun())
+        if self._current is not None and not self._current.patient:
+            _fail(self._current, begun())
         for wish in [each for each in self._waiting if not each.patient]:
             self._waiting.remove(wish)
             _fail(wish, untouched())

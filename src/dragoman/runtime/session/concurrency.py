@@ -21,7 +21,7 @@ class ConcurrencyLimits:
         self._off = not max_processes and not max_turns
         self._processes: set[str] = set()
         self._turns: set[str] = set()
-        self._given: set[str] = set()
+        self._granted: set[str] = set()
         """Who was given a turn that has not begun."""
         self._line: dict[str, Call] = {}
         """Who waits, and how to wake them; the first to ask comes first."""
@@ -31,7 +31,7 @@ class ConcurrencyLimits:
 
     def may_work(self, who: str, wake: Call) -> bool:
         """Whether `who` may have a turn now; else `wake` is called when it may."""
-        if self._off or who in self._given:
+        if self._off or who in self._granted:
             return True
         self._line.setdefault(who, wake)
         self._serve()
@@ -58,20 +58,20 @@ class ConcurrencyLimits:
         """How things stand with `who`: what it does, whether it wants to, and what it can spare."""
         if self._off:
             return
-        waits = wants and who in self._given
+        waits = wants and who in self._granted
         _keep(self._processes, who, process or waits)
         _keep(self._turns, who, turn or waits)
         if turn or not wants:
-            self._given.discard(who)
+            self._granted.discard(who)
             self._line.pop(who, None)
-        if spare is None or who in self._given:
+        if spare is None or who in self._granted:
             self._spare.pop(who, None)
             self._leaving.discard(who)
         elif who not in self._leaving:
             self._spare.setdefault(who, spare)
         self._serve()
 
-    def gone(self, who: str) -> None:
+    def release(self, who: str) -> None:
         """`who` does nothing any more."""
         self.note(who, process=False, turn=False, wants=False, spare=None)
 
@@ -94,7 +94,7 @@ class ConcurrencyLimits:
                 del self._line[who]
                 self._turns.add(who)
                 self._processes.add(who)
-                self._given.add(who)
+                self._granted.add(who)
                 self._spare.pop(who, None)
                 self._leaving.discard(who)
                 wake()

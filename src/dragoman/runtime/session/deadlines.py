@@ -27,7 +27,7 @@ class Alarms:
 
     def __init__(self, seconds: float, ring: Callable[[str], None]) -> None:
         self._seconds = seconds
-        self._ring = ring
+        self._expire = ring
         self._set: dict[str, asyncio.TimerHandle] = {}
 
     def keep(self, lasting: Collection[str]) -> None:
@@ -39,7 +39,7 @@ class Alarms:
         loop = asyncio.get_running_loop()
         for subject in lasting:
             if subject not in self._set:
-                self._set[subject] = loop.call_later(self._seconds, self._ring, subject)
+                self._set[subject] = loop.call_later(self._seconds, self._expire, subject)
 
 
 class Deadlines:

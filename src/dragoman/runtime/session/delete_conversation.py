@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 DEADLINE_S = 5.0
 
 
-async def retire(row: SessionRow, agents: Agents, store: Store) -> None:
+async def delete_conversation(row: SessionRow, agents: Agents, store: Store) -> None:
     """Tell the agent, if it is here and heeds it: that a session goes does not depend on it.
 
     A conversation that was begun elsewhere, or goes on in another session, is not ours to end.
@@ -34,12 +34,12 @@ async def retire(row: SessionRow, agents: Agents, store: Store) -> None:
 
 async def _tell(row: SessionRow, native: str, agents: Agents, store: Store) -> None:
     adapter = agents.adapter(row.create.agent)
-    if adapter.farewell is None:
+    if adapter.delete_request is None:
         return
     found = await agents.present(adapter, row.create.agent_version)
     if found is not None:
         launch = adapter.launch(spec_of(row, row.state), found.command)
-        said = adapter.farewell(native, True)
+        said = adapter.delete_request(native, True)
         reply = await agents.servers.ask(adapter, launch, found.version, said, store)
         if isinstance(reply, RpcError):
             log.info("%s keeps what it has of a session: %s", adapter.name, reply.message)

@@ -56,7 +56,7 @@ class Journal:
         store: Store,
         session_id: str,
         state: SessionState,
-        quiet: Callable[[], bool],
+        idle: Callable[[], bool],
         redactor: Redactor | None,
         wake: Callable[[], None],
     ) -> None:
@@ -66,7 +66,7 @@ class Journal:
         self._store = store
         self._session_id = session_id
         self._state = state
-        self._quiet = quiet
+        self._idle = idle
         self._native = _native(state)
         self._writes: deque[_Write] = deque()
         self._abandoned = False
@@ -74,7 +74,7 @@ class Journal:
         self._wake = wake
         self._timer: asyncio.TimerHandle | None = None
         self._first_held: Draft | None = None
-        self._begun = 0
+        self._candidate_length = 0
         """How much there is of what may be a secret."""
         self._overdue = False
 
@@ -120,11 +120,11 @@ class Journal:
         if self._redaction is None:
             return drafts
         drafts = self._redaction.take(drafts, hold=hold)
-        held, begun = self._redaction.held, self._redaction.begun
+        held, begun = self._redaction.held, self._redaction.candidate_length
         first = held[0] if held else None
         # As long as there is more of it, it is waited for.
-        if first is not self._first_held or begun != self._begun:
-            self._first_held, self._begun, self._overdue = first, begun, False
+        if first is not self._first_held or begun != self._candidate_length:
+            self._first_held, self._candidate_length, self._overdue = first, begun, False
             self._watch()
         return drafts
 
@@ -133,10 +133,10 @@ class Journal:
             self._timer.cancel()
             self._timer = None
         if self._first_held is not None:
-            seconds = LONG_HOLD_S if self._begun >= MIN_CHARACTERS else HOLD_S
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
+            seconds = LONG_HOLD_S if self._candidate_length >= MIN_CHARACTERS else HOLD_S
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._on_timer)
 
-    def _ring(self) -> None:
+    def _on_timer(self) -> None:
         self._overdue = True
         self._wake()
 
@@ -198,7 +198,7 @@ class Journal:
             if state.open_since is None and isinstance(draft.body, _OPENING):
                 state.open_since = self._store.sequence(self._session_id) + at
                 changed = True
-        if last and state.open_since is not None and self._quiet():
+        if last and state.open_since is not None and self._idle():
             state.open_since = None
             changed = True
         return changed

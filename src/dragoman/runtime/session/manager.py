@@ -31,12 +31,12 @@ from dragoman.errors import (
     Unavailable,
 )
 from dragoman.runtime.processes import linux, stderr
-from dragoman.runtime.processes.running import Holder, census
+from dragoman.runtime.processes.running import Holder, running_processes
 from dragoman.runtime.processes.stale import kill_stale
 from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.runtime.session import attachments
 from dragoman.runtime.session.concurrency import ConcurrencyLimits
-from dragoman.runtime.session.delete_conversation import retire
+from dragoman.runtime.session.delete_conversation import delete_conversation
 from dragoman.runtime.session.missing_agent import absent
 from dragoman.runtime.session.replies import is_same, one_list_each, winner
 from dragoman.runtime.session.session import Session
@@ -235,13 +235,13 @@ class SessionManager:
             and task.result().is_starting
         )
 
-    async def vitals(self) -> StoreStats:
+    async def stats(self) -> StoreStats:
         """How the store does; of the sessions that are idle there, some start."""
-        vitals, starting = await self.store.vitals(), len(self.starting())
-        counts = vitals.sessions
+        stats, starting = await self.store.stats(), len(self.starting())
+        counts = stats.sessions
         idle = max(counts["idle"] - starting, 0)
         counted = {**counts, "idle": idle, "starting": counts["idle"] - idle}
-        return msgspec.structs.replace(vitals, sessions=counted)
+        return msgspec.structs.replace(stats, sessions=counted)
 
     async def _open(self, session_id: str) -> Session:
         """The live session, started where it is not. Raise where that takes too long."""
@@ -304,7 +304,7 @@ class SessionManager:
             if task.done() and not task.cancelled() and task.exception() is None:
                 agent = task.result().agent
                 holders[f"{self._mark}:{session_id}"] = Holder("session", agent, (session_id,))
-        return await asyncio.to_thread(census, holders)
+        return await asyncio.to_thread(running_processes, holders)
 
     # --- What people may want ---
 
@@ -329,14 +329,14 @@ class SessionManager:
             raise StorageFull("the store cannot write at the moment; nothing was accepted")
         await attachments.ensure_there(row.attachments)
         with session.accepting(row) as no_room:
-            refuse: RequestError | None = no_room or self._gone(session)
+            refuse: RequestError | None = no_room or self._gone_error(session)
             if delivery == "reject" and session.busy:
                 refuse = Conflict("a turn is running, and delivery is `reject`; use `queue`")
             receipt = await self.store.accept(session_id, row, refuse=refuse)
             session.message_accepted(receipt.message_id)
         return receipt
 
-    def _gone(self, session: Session) -> AgentGone | None:
+    def _gone_error(self, session: Session) -> AgentGone | None:
         try:
             self._agents.adapter_of(session.id, session.agent)
         except AgentGone as error:
@@ -382,7 +382,7 @@ class SessionManager:
             self._deleting.add(session_id)
         try:
             await self._end(session_id, quiet_since_ms)
-            await retire(await self._row(session_id), self._agents, self.store)
+            await delete_conversation(await self._row(session_id), self._agents, self.store)
             await self.store.delete(session_id)
         finally:
             self._deleting.discard(session_id)
@@ -398,7 +398,7 @@ class SessionManager:
                 if quiet_since_ms is None:
                     await session.terminate()
                 else:
-                    await session.retire(quiet_since_ms)
+                    await session.delete_conversation(quiet_since_ms)
             except StorageFull as error:
                 if quiet_since_ms is not None and "begun" not in error.details:
                     raise  # it may be in use

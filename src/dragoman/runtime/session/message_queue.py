@@ -58,7 +58,7 @@ class MessageQueue:
                 return row
         return None
 
-    def sent(self, message_id: str, *, in_turn: bool) -> None:
+    def mark_sent(self, message_id: str, *, in_turn: bool) -> None:
         """It is on its way."""
         self._on_way[message_id] = in_turn
 
@@ -71,7 +71,7 @@ class MessageQueue:
         """It was sent, and cannot be taken back."""
         return message_id in self._on_way
 
-    def lost(self) -> list[str]:
+    def requeue(self) -> list[str]:
         """The process is gone: what was on its way; it waits again."""
         lost = [row.message_id for row in self._waiting if row.message_id in self._on_way]
         self._on_way.clear()

@@ -21,9 +21,9 @@ from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.restore import restore
 from dragoman.facts import Exit, Launch
-from dragoman.runtime.processes.channel import PATIENCE_S, Channel, DedicatedProcess, Heard
+from dragoman.runtime.processes.channel import PATIENCE_S, AgentMessage, Channel, DedicatedProcess
 from dragoman.runtime.processes.process import AgentSubprocess
-from dragoman.runtime.processes.process_tree import kin
+from dragoman.runtime.processes.process_tree import process_tree
 from dragoman.runtime.processes.stderr import StderrFile
 from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.runtime.session import agent_files
@@ -89,11 +89,11 @@ class Pump:
             row.state,
             partial(is_beneath, row.directory),
             partial(report_defect, adapter),
-            adapter.noise,
+            adapter.ignored,
             partial(agent_files.peek, row.directory, settings.data_dir),
         )
         self.journal = Journal(
-            store, row.session_id, row.state, lambda: self.normalizer.quiet, redactor, wake
+            store, row.session_id, row.state, lambda: self.normalizer.idle, redactor, wake
         )
 
     @property
@@ -109,7 +109,7 @@ class Pump:
     @property
     def _at_work(self) -> bool:
         """The agent does something, or is about to; a subagent may, without a turn."""
-        return not self.normalizer.quiet or self.mail.on_way
+        return not self.normalizer.idle or self.mail.on_way
 
     @property
     def spare(self) -> bool:
@@ -145,7 +145,7 @@ class Pump:
             await self.journal.settle()
         elif process.drained:
             self.process = None
-            await self._gone(process.exit())
+            await self._on_exit(process.exit())
         elif process.waiting:
             self._wake()
         else:
@@ -162,20 +162,20 @@ class Pump:
                 process.put_back(len(heard) - number)
                 return
 
-    def _interpret(self, heard: Heard) -> None:
+    def _interpret(self, heard: AgentMessage) -> None:
         match heard:
             case bytes():
                 self._interpreter.receive(heard)
             case Oversize(size=size, sha256=sha256, head=head):
                 self._interpreter.oversize(size, sha256, head)
             case IncomingRequest(key=key, message=line):
-                self._interpreter.asked(key, line)
+                self._interpreter.on_request(key, line)
             case Response(tag=tag, reply=reply, message=reply_line):
                 self._interpreter.replied(tag, reply, reply_line)
             case _:
                 self._interpreter.stray(heard.error, heard.message)
 
-    async def bury(self) -> bool:
+    async def finish_if_exited(self) -> bool:
         """Write what the end of the process means, where that is why it did not hear; else False.
 
         Its input is closed a moment before its end can be seen.
@@ -193,10 +193,10 @@ class Pump:
             await self.stop(patience_s=PATIENCE_S)
             await self.flush()
 
-    async def _gone(self, exit: Exit) -> None:
+    async def _on_exit(self, exit: Exit) -> None:
         refused = self._resumes and not self._state.confirmed
         if self._proven or refused:
-            self.mail.lost()  # nobody has heard it: the next process does
+            self.mail.requeue()  # nobody has heard it: the next process does
         else:
             self.take_back_mail()
         self._interpreter.closed(exit, resumable=self._resumable)
@@ -204,7 +204,7 @@ class Pump:
 
     def take_back_mail(self) -> None:
         """What was on its way waits again; without a turn its sending failed, and needs one."""
-        lost = self.mail.lost()
+        lost = self.mail.requeue()
         if lost and not self.in_turn:
             self.normalizer.apply(Delivered(message_id=lost[0]), None)
 
@@ -262,7 +262,7 @@ class Pump:
 
     async def tell(self, prompt: Prompt) -> None:
         """Hand over a message, to a process that is started if there is none."""
-        self.mail.sent(prompt.message_id, in_turn=self.in_turn)
+        self.mail.mark_sent(prompt.message_id, in_turn=self.in_turn)
         await self._ensure_process()
         await self.command(prompt)
 
@@ -284,7 +284,7 @@ class Pump:
 
     async def _open(self, launch: Launch, found: InstalledAgent) -> Channel:
         if launch.lifetime == "shared":
-            return await self._agents.servers.seat(
+            return await self._agents.servers.connection(
                 self._adapter,
                 launch,
                 found.version,
@@ -326,11 +326,11 @@ class Pump:
         )
         if process.shared:
             # It goes on for others; what it has started for this session does not.
-            await asyncio.wrap_future(kin.submit_sweep(self._mark))
+            await asyncio.wrap_future(process_tree.submit_sweep(self._mark))
         while not process.drained:
             self._hear(process)
         self.process = None
-        self.mail.lost()
+        self.mail.requeue()
         exit = process.exit()
         self._interpreter.closed(exit, resumable=True)
         return exit

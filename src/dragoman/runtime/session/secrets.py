@@ -34,7 +34,7 @@ class Secrets:
         """Knows the daemon's own; None: the settings want nothing redacted."""
         self._environ = environ
 
-    def known(self) -> list[Secret]:
+    def daemon_secrets(self) -> list[Secret]:
         """The daemon's own, where they are long enough to be told from words."""
         secrets = self.daemon.secrets if self.daemon is not None else ()
         return [secret for secret in secrets if len(secret[1]) >= MIN_CHARACTERS]
@@ -43,11 +43,11 @@ class Secrets:
         """Knows the session's and the daemon's own; None: nothing is to be redacted."""
         if self.daemon is None or not (create.env or create.mcp):
             return self.daemon
-        given = list(self._given(create))
+        given = list(self._session_secrets(create))
         secrets = await asyncio.to_thread(_without_places, given)
         return Redactor((*secrets, *self.daemon.secrets))
 
-    def _given(self, create: CreateSession) -> Iterator[Secret]:
+    def _session_secrets(self, create: CreateSession) -> Iterator[Secret]:
         env = create.env or {}
         yield from env.items()
         for server in (create.mcp or {}).values():

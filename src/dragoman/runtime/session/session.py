@@ -73,7 +73,7 @@ class Session:
         self._pump.journal.on_degraded = self._excuse
         self._accepting: dict[str, int] = {}
         """The messages that are being accepted just now, and their sizes."""
-        self._retiring = False
+        self._deleting_conversation = False
         self._reachable = agents.has(adapter.id)
         """There is an agent; else what waits for it waits on."""
         self._max_queued = settings.max_queued
@@ -116,7 +116,9 @@ class Session:
     def accepting(self, row: MessageRow) -> Iterator[errors.RequestError | None]:
         """While a message is accepted, its place is kept; the error: there is none."""
         size = size_of(row)
-        full = errors.SessionEndedError(self.id) if self._retiring else self._full(size)
+        full = (
+            errors.SessionEndedError(self.id) if self._deleting_conversation else self._full(size)
+        )
         self._accepting[row.message_id] = size
         try:
             claimed = None if self.busy or full else self._limits.claim(self.id, self._news.set)
@@ -168,9 +170,9 @@ class Session:
         self._pump.journal.abandon()
         await self._act(self._terminate, patient=True)
 
-    async def retire(self, quiet_since_ms: int) -> None:
+    async def delete_conversation(self, quiet_since_ms: int) -> None:
         """End the session. Raise Conflict where anything goes on, or has since then."""
-        await self._act(lambda: self._retire(quiet_since_ms))
+        await self._act(lambda: self._delete_conversation(quiet_since_ms))
 
     async def close(self) -> None:
         """The daemon stops: the turn ends as interrupted, the session does not end."""
@@ -194,7 +196,7 @@ class Session:
 
     def _excuse(self) -> None:
         """The store cannot write, and the task waits for it: nobody else has to."""
-        self._inbox.excuse(_untouched, _begun)
+        self._inbox.excuse(_untouched, _not_finished)
 
     # --- The one task ---
 
@@ -218,7 +220,7 @@ class Session:
                 await self._pump.fail(error)
             self._closing = self._closing or self._normalizer.ended
             self._take_stock()
-        self._limits.gone(self.id)
+        self._limits.release(self.id)
         self._on_end(self)
         self._inbox.refuse(self._over)
 
@@ -324,7 +326,9 @@ class Session:
         try:
             await self._pump.command(Interrupt())
         except errors.DaemonError as error:
-            gone = isinstance(error, errors.AgentProcessExited) and await self._pump.bury()
+            gone = (
+                isinstance(error, errors.AgentProcessExited) and await self._pump.finish_if_exited()
+            )
             if not gone:
                 await self._abandon()  # it hears nobody
 
@@ -369,7 +373,7 @@ class Session:
         except errors.DeadlinePassed as error:
             await self._pump.give_up(error)
         except errors.AgentProcessExited:
-            if not await self._pump.bury():
+            if not await self._pump.finish_if_exited():
                 raise
         else:
             return True
@@ -387,17 +391,17 @@ class Session:
         self._normalizer.terminated()
         await self._pump.flush()
 
-    async def _retire(self, quiet_since_ms: int) -> None:
+    async def _delete_conversation(self, quiet_since_ms: int) -> None:
         row = await self._store.session(self.id)
         touched = row is None or row.updated_at >= quiet_since_ms
         if touched or self.busy or self._accepting or self.state.status != "idle":
             raise errors.Conflict(f"session {self.id!r} is in use")
         # From here on nobody's message is accepted: it would be lost.
-        self._retiring = True
+        self._deleting_conversation = True
         try:
             await self._terminate()
         finally:
-            self._retiring = False
+            self._deleting_conversation = False
 
     async def _suspend(self) -> None:
         self._closing = True
@@ -411,6 +415,6 @@ def _untouched() -> errors.StorageFull:
     return errors.StorageFull("the store cannot write at the moment; nothing of this was done")
 
 
-def _begun() -> errors.StorageFull:
+def _not_finished() -> errors.StorageFull:
     message = "the store cannot write: this was begun, and is finished when it can; ask again then"
     return errors.StorageFull(message, begun=True)

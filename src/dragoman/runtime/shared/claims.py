@@ -16,7 +16,7 @@ HELD_BYTES = 32 << 20
 TOMBSTONES = 10_000
 
 
-class _Held(Struct, Generic[Message], frozen=True):
+class _Unclaimed(Struct, Generic[Message], frozen=True):
     keys: tuple[str, ...]
     message: Message
     size: int
@@ -28,7 +28,7 @@ class Claims(Generic[Who, Message]):
 
     def __init__(self) -> None:
         self._claims: dict[str, Who] = {}
-        self._held: deque[_Held[Message]] = deque()
+        self._unclaimed: deque[_Unclaimed[Message]] = deque()
         self._held_bytes = 0
         self._ended: dict[str, None] = {}
 
@@ -44,8 +44,8 @@ class Claims(Generic[Who, Message]):
         """Give a key to somebody, with what was held for it; it must be free, or theirs."""
         self._claims[key] = who
         self._ended.pop(key, None)
-        mine = [held for held in self._held if key in held.keys]
-        self._held = deque(held for held in self._held if key not in held.keys)
+        mine = [held for held in self._unclaimed if key in held.keys]
+        self._unclaimed = deque(held for held in self._unclaimed if key not in held.keys)
         self._held_bytes -= sum(held.size for held in mine)
         return [held.message for held in mine]
 
@@ -63,21 +63,21 @@ class Claims(Generic[Who, Message]):
         self, keys: tuple[str, ...], message: Message, size: int, until: float
     ) -> list[Message]:
         """Keep a message for whoever claims one of its keys; what there is no room for."""
-        self._held.append(_Held(keys, message, size, until))
+        self._unclaimed.append(_Unclaimed(keys, message, size, until))
         self._held_bytes += size
         pushed_out = []
-        while len(self._held) > HELD_MESSAGES or self._held_bytes > HELD_BYTES:
+        while len(self._unclaimed) > HELD_MESSAGES or self._held_bytes > HELD_BYTES:
             pushed_out.append(self._drop())
         return pushed_out
 
     def expired(self, now: float) -> list[Message]:
         """What nobody has claimed in time."""
         expired = []
-        while self._held and self._held[0].until <= now:
+        while self._unclaimed and self._unclaimed[0].until <= now:
             expired.append(self._drop())
         return expired
 
     def _drop(self) -> Message:
-        held = self._held.popleft()
+        held = self._unclaimed.popleft()
         self._held_bytes -= held.size
         return held.message

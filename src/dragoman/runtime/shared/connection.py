@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from dragoman.errors import AgentProcessExited
 from dragoman.facts import Exit
-from dragoman.runtime.processes.channel import Heard
+from dragoman.runtime.processes.channel import AgentMessage
 from dragoman.runtime.processes.process import BATCH_BYTES, PAUSE_ABOVE_BYTES
 from dragoman.schema.events import Stderr
 from dragoman.steps import Outgoing
@@ -25,10 +25,10 @@ _LEFT = Exit(
 )
 
 
-class _Said(NamedTuple):
+class _Incoming(NamedTuple):
     number: int
     """Which message of the process it was."""
-    heard: Heard
+    message: AgentMessage
     size: int
 
 
@@ -39,16 +39,16 @@ class Host(Protocol):
     def pid(self) -> int:
         """The process's id."""
 
-    async def send(self, seat: SharedConnection, said: Outgoing) -> None:
+    async def send(self, connection: SharedConnection, said: Outgoing) -> None:
         """Tell the agent something on behalf of this seat."""
 
     async def gone_within(self, seconds: float) -> bool:
         """Wait for the process to be gone; whether it is."""
 
-    async def leave(self, seat: SharedConnection) -> None:
+    async def leave(self, connection: SharedConnection) -> None:
         """Forget this seat."""
 
-    def taken(self) -> None:
+    def note_room(self) -> None:
         """Some seat has taken what waited for it."""
 
 
@@ -59,13 +59,13 @@ class SharedConnection:
 
     def __init__(self, host: Host, session_id: str, wake: Callable[[], None]) -> None:
         self.session_id = session_id
-        self.asked: set[str] = set()
+        self.open_requests: set[str] = set()
         """Requests of the agent that this session has to answer."""
         self._host = host
         self._wake = wake
-        self._heard: deque[_Said] = deque()
+        self._unread: deque[_Incoming] = deque()
         self._heard_bytes = 0
-        self._taken: list[_Said] = []
+        self._batch: list[_Incoming] = []
         self._exit: Exit | None = None
 
     @property
@@ -76,34 +76,34 @@ class SharedConnection:
     @property
     def waiting(self) -> bool:
         """There is more to take."""
-        return bool(self._heard)
+        return bool(self._unread)
 
     @property
     def drained(self) -> bool:
         """The process, or the place at it, is gone, and all that it said was taken."""
-        return self._exit is not None and not self._heard
+        return self._exit is not None and not self._unread
 
     @property
     def full(self) -> bool:
         """So much waits here that the process must not say more."""
         return self._heard_bytes > PAUSE_ABOVE_BYTES
 
-    def take(self) -> Sequence[Heard]:
+    def take(self) -> Sequence[AgentMessage]:
         """What was said next, some at a time."""
-        self._taken = []
+        self._batch = []
         size = 0
-        while self._heard and size < BATCH_BYTES:
-            said = self._heard.popleft()
+        while self._unread and size < BATCH_BYTES:
+            said = self._unread.popleft()
             size += said.size
-            self._taken.append(said)
+            self._batch.append(said)
         self._heard_bytes -= size
-        self._host.taken()
-        return [said.heard for said in self._taken]
+        self._host.note_room()
+        return [said.message for said in self._batch]
 
     def put_back(self, count: int) -> None:
         """The last of what was taken comes again, after what a claim may bring."""
-        rest = self._taken[len(self._taken) - count :]
-        self._heard.extendleft(reversed(rest))
+        rest = self._batch[len(self._batch) - count :]
+        self._unread.extendleft(reversed(rest))
         self._heard_bytes += sum(said.size for said in rest)
 
     async def send(self, said: Outgoing) -> None:
@@ -114,7 +114,7 @@ class SharedConnection:
 
     async def gone_within(self, seconds: float) -> bool:
         """Wait for the process to be gone; whether it is."""
-        return self.left or await self._host.gone_within(seconds)
+        return self.is_closed or await self._host.gone_within(seconds)
 
     async def end(
         self, deadline_s: float, *, patience_s: float = 0.0, at_work: bool = False
@@ -130,15 +130,15 @@ class SharedConnection:
 
     # --- For the server ---
 
-    def hear(self, heard: Heard, number: int) -> None:
+    def hear(self, message: AgentMessage, number: int) -> None:
         """The process says something to this session; what was held for it keeps its place."""
-        if isinstance(heard, IncomingRequest):
-            self.asked.add(heard.key)
-        said = _Said(number, heard, _size(heard))
-        in_order = not self._heard or self._heard[-1].number < number
-        self._heard.append(said)
+        if isinstance(message, IncomingRequest):
+            self.open_requests.add(message.key)
+        said = _Incoming(number, message, _size(message))
+        in_order = not self._unread or self._unread[-1].number < number
+        self._unread.append(said)
         if not in_order:
-            self._heard = deque(sorted(self._heard, key=lambda each: each.number))
+            self._unread = deque(sorted(self._unread, key=lambda each: each.number))
         self._heard_bytes += said.size
         self._wake()
 
@@ -148,16 +148,16 @@ class SharedConnection:
         self._wake()
 
     @property
-    def left(self) -> bool:
+    def is_closed(self) -> bool:
         """Nobody sits here any more."""
         return self._exit is not None
 
 
-def _size(heard: Heard) -> int:
-    match heard:
+def _size(message: AgentMessage) -> int:
+    match message:
         case bytes():
-            return len(heard)
-        case IncomingRequest(message=message) | Stray(message=message) | Response(message=message):
-            return len(message or b"")
+            return len(message)
+        case IncomingRequest(message=line) | Stray(message=line) | Response(message=line):
+            return len(line or b"")
         case _:
-            return len(heard.head)
+            return len(message.head)

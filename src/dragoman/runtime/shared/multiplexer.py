@@ -59,10 +59,10 @@ class Multiplexer:
         process: AgentSubprocess,
         news: asyncio.Event,
         note: Callable[[bytes], None],
-        tally: Counter[str],
+        counters: Counter[str],
         on_leave: Callable[[], None],
     ) -> None:
-        self.seats: set[SharedConnection] = set()
+        self.connections: set[SharedConnection] = set()
         self.doomed = False
         """The process is to end."""
         self.why: str | None = None
@@ -72,7 +72,7 @@ class Multiplexer:
         self._news = news
         self._note = note
         """Keeps a line in the process's own log."""
-        self._tally = tally
+        self._counters = counters
         self._on_leave = on_leave
         self._peer: Peer[_Tag] = peer_of(launch) or Peer()
         self._routes: Claims[SharedConnection, _Numbered] = Claims()
@@ -94,11 +94,11 @@ class Multiplexer:
         """The process is gone, and everybody knows."""
         return self._over.is_set()
 
-    def seat(self, session_id: str, wake: Callable[[], None]) -> SharedConnection:
+    def connection(self, session_id: str, wake: Callable[[], None]) -> SharedConnection:
         """A place for a session."""
-        seat = SharedConnection(self, session_id, wake)
-        self.seats.add(seat)
-        return seat
+        connection = SharedConnection(self, session_id, wake)
+        self.connections.add(connection)
+        return connection
 
     # --- Reading ---
 
@@ -108,7 +108,9 @@ class Multiplexer:
         while not process.drained and not self.doomed:
             await self._news.wait()
             self._news.clear()
-            full = len(self._aside) > ASIDE or any(seat.full for seat in self.seats)
+            full = len(self._aside) > ASIDE or any(
+                connection.full for connection in self.connections
+            )
             if not full:
                 for line in process.take():
                     self._hear(line)
@@ -132,7 +134,7 @@ class Multiplexer:
         for _, said in self._routes.expired(now):
             self._nobodys(said)
 
-    def taken(self) -> None:
+    def note_room(self) -> None:
         """A seat has taken what waited for it: there may be room again."""
         if self._process.waiting:
             self._news.set()
@@ -155,12 +157,12 @@ class Multiplexer:
             if not replied.tag.done():
                 replied.tag.set_result(replied.reply)
             return
-        seat, tag = replied.tag
-        if seat.left:
+        connection, tag = replied.tag
+        if connection.is_closed:
             self._write_down("late", replied.message or b"")
         else:
             reply = Response(tag=tag, reply=replied.reply, message=replied.message)
-            seat.hear(reply, self._count)
+            connection.hear(reply, self._count)
 
     def _route(self, said: Notification | IncomingRequest) -> None:
         keys = keys_of(self._adapter, said.message, partial(report_defect, self._adapter))
@@ -168,12 +170,12 @@ class Multiplexer:
             self._refuse(said, _NOBODY)
             self._unroutable(keys.error, said.message)
             return
-        seat = self._routes.find(keys)
-        if keys == (EVERYONE,) and self.seats:
-            for each in self.seats:
+        connection = self._routes.find(keys)
+        if keys == (EVERYONE,) and self.connections:
+            for each in self.connections:
                 _give(each, said, self._count)
-        elif seat is not None:
-            _give(seat, said, self._count)
+        elif connection is not None:
+            _give(connection, said, self._count)
         elif not keys or keys == (EVERYONE,):
             self._refuse(said, _NOBODY)
             self._write_down("about the process", said.message)
@@ -201,9 +203,9 @@ class Multiplexer:
 
     def _write_down(self, what: str, message: bytes) -> int:
         """Keep what no session shows, in the process's own log, and count it."""
-        self._tally[what] += 1
+        self._counters[what] += 1
         self._note(b"[%b] %b\n" % (what.encode(), message[:KEPT_BYTES]))
-        return self._tally[what]
+        return self._counters[what]
 
     # --- Writing ---
 
@@ -221,31 +223,31 @@ class Multiplexer:
         finally:
             self._waiting.discard(answer)
 
-    async def send(self, seat: SharedConnection, said: Outgoing) -> None:
+    async def send(self, connection: SharedConnection, said: Outgoing) -> None:
         """Tell the agent something on behalf of a session. Raise DaemonError."""
         match said:
             case Claim(native_key=key):
-                return self._claim(seat, key)
+                return self._claim(connection, key)
             case EndInput():
                 return None  # there are others
             case Send(data=data):
                 return await self._write(data)
-            case Respond(key=key) if key not in seat.asked:
+            case Respond(key=key) if key not in connection.open_requests:
                 return None
             case Respond(key=key):
-                seat.asked.discard(key)
-        tag = seat, said.tag if isinstance(said, Request) else ""
+                connection.open_requests.discard(key)
+        tag = connection, said.tag if isinstance(said, Request) else ""
         line = line_of(self._peer, said, tag, self._news.set)
         return None if line is None else await self._write(line)
 
-    def _claim(self, seat: SharedConnection, key: str) -> None:
+    def _claim(self, connection: SharedConnection, key: str) -> None:
         other = self._routes.find((key,))
-        if other is not None and other is not seat:
+        if other is not None and other is not connection:
             raise Unavailable(
                 f"{key!r} is in use by session {other.session_id!r}: end that one, or fork it"
             )
-        for number, said in self._routes.claim(key, seat):
-            _give(seat, said, number)
+        for number, said in self._routes.claim(key, connection):
+            _give(connection, said, number)
 
     async def _write(self, line: bytes) -> None:
         async with self._writing:  # a line is written in pieces
@@ -267,9 +269,9 @@ class Multiplexer:
 
     def _part_with(self, key: str) -> None:
         """A session leaves, and the process stays."""
-        if self._adapter.farewell is not None:
+        if self._adapter.delete_request is not None:
             answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-            said = self._adapter.farewell(key, False)
+            said = self._adapter.delete_request(key, False)
             self._mention(line_of(self._peer, said, answer, self._news.set))
 
     def _mention(self, line: bytes | None) -> None:
@@ -306,16 +308,16 @@ class Multiplexer:
         await self.wait()
         return True
 
-    async def leave(self, seat: SharedConnection) -> None:
+    async def leave(self, connection: SharedConnection) -> None:
         """A session goes; what the agent wanted of it is refused, the process goes on."""
-        if seat in self.seats and (self.doomed or self._process.exited):
+        if connection in self.connections and (self.doomed or self._process.exited):
             self.condemn(None)
             await self.wait()  # it is better to know how it ended
-        if seat in self.seats:
-            self.seats.discard(seat)
-            for key in seat.asked:
+        if connection in self.connections:
+            self.connections.discard(connection)
+            for key in connection.open_requests:
                 self._answer(key, _GONE)
-            for key in self._routes.leave(seat):
+            for key in self._routes.leave(connection):
                 self._part_with(key)
             self._news.set()
             self._on_leave()
@@ -327,11 +329,11 @@ class Multiplexer:
                 answer.set_exception(AgentProcessExited("it ended"))
         for _, said in self._routes.expired(float("inf")):
             self._nobodys(said)
-        seats, self.seats = self.seats, set()
-        for seat in seats:
-            seat.lose(exit)
+        connections, self.connections = self.connections, set()
+        for connection in connections:
+            connection.lose(exit)
         self._over.set()
 
 
-def _give(seat: SharedConnection, said: Notification | IncomingRequest, number: int) -> None:
-    seat.hear(said.message if isinstance(said, Notification) else said, number)
+def _give(connection: SharedConnection, said: Notification | IncomingRequest, number: int) -> None:
+    connection.hear(said.message if isinstance(said, Notification) else said, number)

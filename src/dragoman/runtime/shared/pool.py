@@ -40,7 +40,7 @@ class Servers:
         self._servers: dict[tuple[str, str | None, bytes], SharedProcess] = {}
         self._stopping = False
 
-    async def seat(
+    async def connection(
         self,
         adapter: Adapter,
         launch: Launch,
@@ -53,7 +53,7 @@ class Servers:
         """A session's place at the process that such a launch gives. Raise DaemonError."""
         server = self._server(adapter, launch, version, store)
         server.keep_secret(() if redactor is None else redactor.secrets)
-        return await server.seat(session_id, wake)
+        return await server.connection(session_id, wake)
 
     async def ask(
         self, adapter: Adapter, launch: Launch, version: str | None, said: Request, store: Store

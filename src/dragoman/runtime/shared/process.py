@@ -49,7 +49,7 @@ class SharedProcess:
         redactor: Redactor | None,
     ) -> None:
         self.agent = adapter.id
-        self.tally: Counter[str] = Counter()
+        self.counters: Counter[str] = Counter()
         """What was said to nobody, too late, or about the process; its own log has all of it."""
         self.name = name
         self._adapter = adapter
@@ -59,7 +59,7 @@ class SharedProcess:
         self._store = store
         self._lives = lives
         self._redactor = redactor
-        self._exchange: Multiplexer | None = None
+        self._multiplexer: Multiplexer | None = None
         self._task: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
         self._idle: asyncio.TimerHandle | None = None
@@ -77,19 +77,19 @@ class SharedProcess:
     @property
     def running(self) -> bool:
         """It serves."""
-        exchange = self._exchange
-        return self._up_since is not None and exchange is not None and not exchange.doomed
+        multiplexer = self._multiplexer
+        return self._up_since is not None and multiplexer is not None and not multiplexer.doomed
 
     @property
     def session_ids(self) -> tuple[str, ...]:
         """The sessions that have a place at it."""
-        seats = self._exchange.seats if self._exchange is not None else ()
-        return tuple(sorted(seat.session_id for seat in seats))
+        connections = self._multiplexer.connections if self._multiplexer is not None else ()
+        return tuple(sorted(connection.session_id for connection in connections))
 
     @property
     def blank(self) -> bool:
         """It does not run, and there is nothing to tell of it."""
-        return self._exchange is None and self._starting is None and self._last_error is None
+        return self._multiplexer is None and self._starting is None and self._last_error is None
 
     def status(self) -> ServerStatus:
         """Its health."""
@@ -100,7 +100,7 @@ class SharedProcess:
             uptime_ms=None if uptime_s is None else int(uptime_s * 1000),
             restart_count=self._restarts,
             last_error=self._last_error,
-            unrouted=self.tally[UNROUTABLE],
+            unrouted=self.counters[UNROUTABLE],
         )
 
     def keep_secret(self, secrets: Sequence[Secret]) -> None:
@@ -111,12 +111,12 @@ class SharedProcess:
 
     # --- Starting ---
 
-    async def seat(self, session_id: str, wake: Callable[[], None]) -> SharedConnection:
+    async def connection(self, session_id: str, wake: Callable[[], None]) -> SharedConnection:
         """A place for a session, at a process that serves. Raise DaemonError."""
-        exchange = await self._serving()
-        seat = exchange.seat(session_id, wake)
+        multiplexer = await self._serving()
+        connection = multiplexer.connection(session_id, wake)
         self._keep()
-        return seat
+        return connection
 
     async def ask(self, said: Request) -> Reply:
         """Ask for something that is about no running session. Raise DaemonError."""
@@ -129,10 +129,10 @@ class SharedProcess:
                 self._starting = asyncio.create_task(self._start())
                 self._starting.add_done_callback(self._started)
             await asyncio.shield(self._starting)  # the others wait for the same
-        if not self.running or self._exchange is None:
+        if not self.running or self._multiplexer is None:
             why = f"{self.name} ended as soon as it had started"
             raise AgentProcessExited(why, self._last_exit)
-        return self._exchange
+        return self._multiplexer
 
     def _started(self, task: asyncio.Task[None]) -> None:
         self._starting = None
@@ -154,14 +154,14 @@ class SharedProcess:
             raise Unavailable("the daemon is stopping")
         self._restarts += self._failures > 0
         self._unused = False
-        exchange = await self._launched()
-        await self._greet(exchange)
-        if exchange.over:
+        multiplexer = await self._launched()
+        await self._greet(multiplexer)
+        if multiplexer.over:
             why = f"{self.name} did not come up: {self._last_error}"
             raise AgentProcessExited(why, self._last_exit)
         self._up_since = loop.time()
         self._keep()
-        log.info("shared agent started", extra={"server": self.name, "pid": exchange.pid})
+        log.info("shared agent started", extra={"server": self.name, "pid": multiplexer.pid})
 
     async def _launched(self) -> Multiplexer:
         settings, news = self._settings, asyncio.Event()
@@ -185,48 +185,48 @@ class SharedProcess:
         except AgentProcessExited as error:
             self._failed(str(error))
             raise
-        exchange = self._exchange = Multiplexer(
+        multiplexer = self._multiplexer = Multiplexer(
             self.name,
             self._adapter,
             self._launch,
             process,
             news,
             lambda note: book.feed(without_secrets(note, self._redactor)),
-            self.tally,
+            self.counters,
             self._keep,
         )
-        self._task = asyncio.create_task(self._run(exchange), name=f"server-{self.name}")
+        self._task = asyncio.create_task(self._run(multiplexer), name=f"server-{self.name}")
         if self._closed:
-            exchange.condemn(None)
-        return exchange
+            multiplexer.condemn(None)
+        return multiplexer
 
-    async def _greet(self, exchange: Multiplexer) -> None:
+    async def _greet(self, multiplexer: Multiplexer) -> None:
         """Say hello, once for all sessions; who does not answer is ended."""
-        for said in self._adapter.greeting:
+        for said in self._adapter.handshake:
             try:
-                reply = await exchange.ask(said)
+                reply = await multiplexer.ask(said)
             except DaemonError:
-                exchange.condemn(None)
+                multiplexer.condemn(None)
             else:
                 if isinstance(reply, RpcError):
-                    exchange.condemn(f"it refused {said.method!r}: {reply.message}")
+                    multiplexer.condemn(f"it refused {said.method!r}: {reply.message}")
                 elif isinstance(reply, Overdue):
-                    exchange.condemn(f"it did not answer {said.method!r}")
-            if exchange.doomed:
-                return await exchange.wait()
+                    multiplexer.condemn(f"it did not answer {said.method!r}")
+            if multiplexer.doomed:
+                return await multiplexer.wait()
         return None
 
     # --- Ends ---
 
-    async def _run(self, exchange: Multiplexer) -> None:
-        exit = await exchange.run(self._settings.stop_deadline_s)
+    async def _run(self, multiplexer: Multiplexer) -> None:
+        exit = await multiplexer.run(self._settings.stop_deadline_s)
         if self._unused:
             self._failures = 0
         else:
-            self._failed(exchange.why or _how(exit))
-            self._last_exit = exit if exchange.why is None else None
-        self._exchange = self._up_since = None
-        log.info("shared agent ended", extra={"server": self.name, **self.tally})
+            self._failed(multiplexer.why or _how(exit))
+            self._last_exit = exit if multiplexer.why is None else None
+        self._multiplexer = self._up_since = None
+        log.info("shared agent ended", extra={"server": self.name, **self.counters})
 
     def _failed(self, why: str) -> None:
         now = asyncio.get_running_loop().time()
@@ -241,20 +241,20 @@ class SharedProcess:
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
-        if self.running and self._exchange is not None and not self._exchange.seats:
+        if self.running and self._multiplexer is not None and not self._multiplexer.connections:
             seconds = self._settings.idle_process_s or IDLE_S
             self._idle = asyncio.get_running_loop().call_later(seconds, self._rest)
 
     def _rest(self) -> None:
-        if self.running and self._exchange is not None and not self._exchange.seats:
+        if self.running and self._multiplexer is not None and not self._multiplexer.connections:
             self._unused = True
-            self._exchange.condemn(None)
+            self._multiplexer.condemn(None)
 
     async def stop(self) -> None:
         """End it for good."""
         self._closed = self._unused = True
-        if self._exchange is not None:
-            self._exchange.condemn(None)
+        if self._multiplexer is not None:
+            self._multiplexer.condemn(None)
         if self._starting is not None:
             await asyncio.wait([self._starting])
         if self._task is not None:

@@ -16,9 +16,9 @@ def check(data_dir: Path) -> list[str]:
         return [f"{path}: it is gone or empty, but its log is there"]
     if not path.exists():
         return []
-    broken = wal.broken(path)
+    broken = wal.find_break(path)
     # A daemon may be writing: what it has half written now, it has written at a second look.
-    if broken is not None and wal.broken(path) == broken:
+    if broken is not None and wal.find_break(path) == broken:
         return [f"{path}-wal: frame {broken.frame} is damaged"]
     problem = damage(path, thorough=True)
     return [] if problem is None else [f"{path}: {problem}"]

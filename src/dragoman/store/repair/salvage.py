@@ -52,7 +52,7 @@ def ensure_sound(path: Path) -> None:
     broken: Break | None = None
     if is_lost := is_orphaned(path):
         problem: str | None = "its file is gone or empty, but its log is there"
-    elif broken := wal.broken(path):
+    elif broken := wal.find_break(path):
         problem = f"frame {broken.frame} of its log, and {broken.commits} commits are behind it"
     elif path.exists():
         problem = damage(path, thorough=path.stat().st_size <= CHECKED_AT_START_BYTES)

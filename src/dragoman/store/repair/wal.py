@@ -121,7 +121,7 @@ class _Log:
         return range(max((at + 1 for at, _ in self._commits() if at < bad), default=0))
 
 
-def broken(database: Path) -> Break | None:
+def find_break(database: Path) -> Break | None:
     """Where the log of a database is damaged; None: nowhere, or only torn at its end."""
     try:
         with _path_of(database).open("rb", buffering=0) as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.testing.conform.probe import NoRecipe, Probe, ProbeFailure
-from dragoman.testing.conform.probes import PROBES, chosen
+from dragoman.testing.conform.probes import PROBES, select
 from dragoman.testing.conform.report import (
     Breach,
     ConformReport,
@@ -25,7 +25,7 @@ __all__ = [
     "Row",
     "UnaccountedMessage",
     "Watch",
-    "chosen",
     "conform",
     "row",
+    "select",
 ]

@@ -17,8 +17,8 @@ from dragoman.facts import Block, ProbeRecipes
 from dragoman.schema.commands import Attachment, PermissionReply
 from dragoman.schema.events import Event, PermissionRequested, QuestionRequested
 from dragoman.schema.http import CreateSession, Delivery, PatchSession
-from dragoman.testing.conform.daemon import House
-from dragoman.testing.conform.listener import Ear
+from dragoman.testing.conform.daemon import ConformDaemon
+from dragoman.testing.conform.listener import Listener
 from dragoman.testing.conform.probe import NoRecipe, ProbeFailure
 from dragoman.testing.conform.query import ends_turn
 from dragoman.testing.model import ScriptedModel, StepLike
@@ -38,8 +38,8 @@ class Talk:
     def __init__(self, client: Client, wish: CreateSession) -> None:
         self._client = client
         self.id = client.create(wish).session_id
-        self._ear = Ear(client, self.id)
-        self._seen = 0
+        self._ear = Listener(client, self.id)
+        self._read_count = 0
 
     @property
     def events(self) -> list[Event]:
@@ -62,14 +62,14 @@ class Talk:
 
     def rest(self) -> list[Event]:
         """The events until the turn is over. Where it asks a person, it never is."""
-        before = self._seen
+        before = self._read_count
         self.until(ends_turn, "the end of the turn")
-        return self.events[before : self._seen]
+        return self.events[before : self._read_count]
 
     def until(self, wanted: Callable[[Event], bool], expected: str, *, last: str = "") -> Event:
         """The next such event, after those that were waited for before."""
-        event = self._ear.until(wanted, expected, self._seen, last=last)
-        self._seen = event.sequence
+        event = self._ear.until(wanted, expected, self._read_count, last=last)
+        self._read_count = event.sequence
         return event
 
     def permission(self) -> PermissionRequested:
@@ -105,27 +105,29 @@ class Talk:
         self._ear.close()
 
 
-class Stage:
+class ProbeContext:
     """What a probe needs. `model` is None for an agent that is driven by prompts."""
 
-    def __init__(self, house: House, adapter: Adapter, drill: ProbeRecipes, folder: Path) -> None:
+    def __init__(
+        self, daemon: ConformDaemon, adapter: Adapter, probe_recipes: ProbeRecipes, folder: Path
+    ) -> None:
         self.adapter = adapter
-        self.drill = drill
+        self.probe_recipes = probe_recipes
         self.workspace = folder / "workspace"
         self.home = folder / "home"
         self.talks: list[Talk] = []
-        self.model = ScriptedModel() if drill.environ else None
+        self.model = ScriptedModel() if probe_recipes.environ else None
         self._cues = 0
-        self._house = house
-        self._client = house.client()
+        self._daemon = daemon
+        self._client = daemon.client()
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> ProbeContext:
         """Make the folders, and start the model."""
         for folder in (self.workspace, self.home):
             folder.mkdir(parents=True)
         if self.model is not None:
             self.model.start()
-            furnish(self.home, self.drill, self.model.url)
+            furnish(self.home, self.probe_recipes, self.model.url)
         return self
 
     def __exit__(
@@ -145,11 +147,11 @@ class Stage:
 
     def open(self, **create: Any) -> Talk:
         """Open a session in the workspace."""
-        environ = self.drill.environ
+        environ = self.probe_recipes.environ
         env = dict(environ(self.model.url, str(self.home))) if environ and self.model else {}
         wish = CreateSession(
             agent=self.adapter.id,
-            agent_version=self._house.version,
+            agent_version=self._daemon.version,
             directory=str(self.workspace),
             env=env or None,
             **create,
@@ -159,7 +161,7 @@ class Stage:
 
     def runs(self) -> list[Run]:
         """The agent's processes in the workspace, as they were recorded so far."""
-        return runs_in(self._house.tapes, self.workspace)
+        return runs_in(self._daemon.tapes, self.workspace)
 
     # --- Cues: each gives the prompt that makes the agent do it ---
 
@@ -197,7 +199,7 @@ class Stage:
         """Call a tool, and then say that it is done."""
         if self.model is None:
             return self._cue(name or act, ())
-        call: Callable[..., Block | tuple[Block, ...]] | None = getattr(self.drill, act)
+        call: Callable[..., Block | tuple[Block, ...]] | None = getattr(self.probe_recipes, act)
         if call is None:
             raise NoRecipe(f"the drill has no {act!r}")
         made = call(*given)
@@ -213,9 +215,9 @@ class Stage:
         """Hand in a plan."""
         if self.model is None:
             return self._cue("plan", ())
-        if self.drill.plan is None:
+        if self.probe_recipes.plan is None:
             raise NoRecipe("the drill has no 'plan'")
-        calls = self.drill.plan(plan, self.asked())
+        calls = self.probe_recipes.plan(plan, self.last_request())
         return self._cue("plan", (*({"blocks": [call]} for call in calls), {"text": DONE}))
 
     def open_gate(self) -> None:
@@ -228,17 +230,17 @@ class Stage:
             self.model.script(*steps)
             self._cues += 1
             return f"{PROMPT} ({self._cues})"  # each unlike the others, to be told apart
-        if name not in self.drill.prompts:
+        if name not in self.probe_recipes.prompts:
             raise NoRecipe(f"the drill has no prompt {name!r}")
-        return self.drill.prompts[name].format(**words)
+        return self.probe_recipes.prompts[name].format(**words)
 
-    def asked(self) -> str:
+    def last_request(self) -> str:
         """The last request to the model, as JSON; empty without a model."""
         return (
             "" if self.model is None else msgspec.json.encode(self._last_body(self.model)).decode()
         )
 
-    def told(self) -> str:
+    def last_message(self) -> str:
         """The last message of that request, as JSON."""
         body = {} if self.model is None else self._last_body(self.model)
         messages = body.get("messages") or body.get("input") or [""]
@@ -250,9 +252,9 @@ class Stage:
         return model.mains[-1].body
 
 
-def furnish(home: Path, drill: ProbeRecipes, url: str) -> None:
+def furnish(home: Path, probe_recipes: ProbeRecipes, url: str) -> None:
     """Put into a home what the agent must find there, for the model at this URL."""
-    for name, text in (drill.files(url) if drill.files else {}).items():
+    for name, text in (probe_recipes.files(url) if probe_recipes.files else {}).items():
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -20,7 +20,7 @@ INHERITED = ("PATH", "PYTHONPATH", "TMPDIR", "TZ")
 DRAGOMAN = (sys.executable, "-P", "-m", "dragoman.cli.main")
 
 
-class House:
+class ConformDaemon:
     """A daemon on a temporary folder. Every process of the agent leaves a recording."""
 
     def __init__(
@@ -41,7 +41,7 @@ class House:
             f"DRAGOMAN_{agent.upper()}_COMMAND": shlex.join(recorded),
         }
 
-    def __enter__(self) -> House:
+    def __enter__(self) -> ConformDaemon:
         """Start, and wait until it serves. Raise StartRefused."""
         self.tapes.mkdir()
         with self._log.open("w") as log:

@@ -12,7 +12,7 @@ from dragoman.schema.events import AgentUnparsed, Event
 from dragoman.testing.conform.report import Breach, UnaccountedMessage
 from dragoman.testing.conformance import check
 from dragoman.testing.recordings.transcript import Run, dump
-from dragoman.testing.unaccounted import Share, said_in, share_in, vanished_in
+from dragoman.testing.unaccounted import Share, said_in, share_in, unaccounted_in
 
 PARSED = "everything_parsed"
 """The rule whose breaches are counted by themselves."""
@@ -47,9 +47,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
         """How many native messages are shown, are noise, or are lost."""
         return share_in(adapter, self._raws(), self._lines(adapter))
 
-    def vanished(self, adapter: Adapter) -> list[UnaccountedMessage]:
+    def unaccounted(self, adapter: Adapter) -> list[UnaccountedMessage]:
         """The native messages that are lost."""
-        lines = vanished_in(adapter, self._raws(), self._lines(adapter))
+        lines = unaccounted_in(adapter, self._raws(), self._lines(adapter))
         return [
             UnaccountedMessage(probe=self.probe, line=line.decode(errors="replace"))
             for line in lines

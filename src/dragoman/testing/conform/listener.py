@@ -15,7 +15,7 @@ PATIENCE_S = 15.0
 """How long an agent may take for anything, on a busy machine."""
 
 
-class Ear:
+class Listener:
     """All events of one session, and a place up to which they were waited for."""
 
     def __init__(self, client: Client, session: str) -> None:
@@ -45,12 +45,12 @@ class Ear:
                     if wanted(event):
                         return event
                     if event.type in (last, "session.ended"):
-                        raise ProbeFailure(expected, _told(later))
+                        raise ProbeFailure(expected, _summary(later))
                 if self._failure is not None:
                     raise self._failure
                 if not self._news.wait(deadline - time.monotonic()):
                     raise ProbeFailure(
-                        expected, f"nothing of it in {PATIENCE_S:.0f} s, {_told(later)}"
+                        expected, f"nothing of it in {PATIENCE_S:.0f} s, {_summary(later)}"
                     )
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Ear:
                 self._news.notify_all()
 
 
-def _told(events: list[Event]) -> str:
+def _summary(events: list[Event]) -> str:
     """The last events in a few words."""
     if not events:
         return "no event"

@@ -11,7 +11,7 @@ from dragoman.errors import DragomanError
 from dragoman.facts import Feature
 
 if TYPE_CHECKING:
-    from dragoman.testing.conform.context import Stage
+    from dragoman.testing.conform.context import ProbeContext
 
 
 class ProbeFailure(DragomanError):
@@ -31,7 +31,7 @@ class NoRecipe(DragomanError):
     title = "Untried"
 
 
-Trial = Callable[["Stage"], None]
+Trial = Callable[["ProbeContext"], None]
 
 
 class Probe(Struct, frozen=True, kw_only=True):

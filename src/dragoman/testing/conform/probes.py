@@ -44,7 +44,7 @@ PROBES = {name: Probe(name=name, feature=feature, trial=trial) for name, feature
 """Every probe, by its name, in the order of the table."""
 
 
-def chosen(only: Sequence[str]) -> list[Probe]:
+def select(only: Sequence[str]) -> list[Probe]:
     """The probes of these names, or all. Raise InvalidRequest."""
     unknown = [name for name in only if name not in PROBES]
     if unknown:

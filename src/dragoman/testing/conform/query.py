@@ -36,13 +36,13 @@ def parts(found: Iterable[Item], type: type[Part]) -> list[Part]:
     return [part for item in found for part in item.content if isinstance(part, type)]
 
 
-def said(events: Iterable[Event]) -> str:
+def text(events: Iterable[Event]) -> str:
     """What the agent itself said to the person."""
     own = [item for item in items(events, "message", "assistant") if item.subagent_id is UNSET]
     return "".join(part.text for part in parts(own, Text))
 
 
-def thought(events: Iterable[Event]) -> str:
+def reasoning(events: Iterable[Event]) -> str:
     """What it thought."""
     return "".join(part.text for part in parts(items(events), Reasoning))
 

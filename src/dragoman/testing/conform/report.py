@@ -56,18 +56,23 @@ class UnaccountedMessage(Struct, frozen=True, kw_only=True):
     line: str
 
 
-class ConformReport(Struct, frozen=True, kw_only=True):
+class ConformReport(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"unaccounted": "vanished", "evidence_folder": "kept"},
+):
     """All that the probes of one agent have found."""
 
     agent: str
     version: str | None
     rows: tuple[Row, ...]
     share: Share
-    vanished: tuple[UnaccountedMessage, ...]
+    unaccounted: tuple[UnaccountedMessage, ...]
     unparsed: int
     breaches: tuple[Breach, ...]
     seconds: float
-    kept: str | None
+    evidence_folder: str | None
     """The folder with the transcripts and events of the probes that failed."""
 
     @property
@@ -78,7 +83,7 @@ class ConformReport(Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         """Whether the agent is as it was."""
-        return not (self.drifts or self.breaches or self.unparsed or self.share.vanished)
+        return not (self.drifts or self.breaches or self.unparsed or self.share.unaccounted)
 
 
 def row(probe: Probe, found: Finding, declared: Capabilities) -> Row:
@@ -109,6 +114,6 @@ def total(shares: Iterable[Share]) -> Share:
     listed = list(shares)
     return Share(
         shown=sum(share.shown for share in listed),
-        noise=sum(share.noise for share in listed),
-        vanished=sum(share.vanished for share in listed),
+        ignored=sum(share.ignored for share in listed),
+        unaccounted=sum(share.unaccounted for share in listed),
     )

@@ -14,7 +14,7 @@ from dragoman.schema.events import (
 )
 from dragoman.schema.items import Status, Text
 from dragoman.testing.conform import query
-from dragoman.testing.conform.context import DONE, Stage, Talk
+from dragoman.testing.conform.context import DONE, ProbeContext, Talk
 from dragoman.testing.conform.probe import expect
 
 PIECES = ("One ", "two ", "three ", "four.")
@@ -22,36 +22,36 @@ PLAN = "Count the herons, and then the storks."
 QUESTION, OPTIONS = "Which colour?", ("Red", "Blue")
 
 
-def permission_accept(stage: Stage) -> None:
+def permission_accept(context: ProbeContext) -> None:
     """It asks before it acts, and acts when it is allowed to."""
-    made = stage.workspace / "made"
-    talk = stage.open()
-    talk.send(stage.change(made))
+    made = context.workspace / "made"
+    talk = context.open()
+    talk.send(context.change(made))
     talk.allow(talk.permission())
     turn = talk.rest()
     _resolved(turn, "accept")
     failed = [item for item in query.items(turn, "tool_result") if item.status == "failed"]
     expect(not failed, "a tool that ran", "one that failed")
-    expect(made.exists() or not stage.model, f"{made.name} on disk", "not there")
+    expect(made.exists() or not context.model, f"{made.name} on disk", "not there")
 
 
-def permission_always(stage: Stage) -> None:
+def permission_always(context: ProbeContext) -> None:
     """What is allowed for the session is not asked for again."""
-    made = stage.workspace / "made"
-    talk = stage.open()
-    talk.send(stage.change(made))
+    made = context.workspace / "made"
+    talk = context.open()
+    talk.send(context.change(made))
     talk.allow(talk.permission(), "always")
     _resolved(talk.rest(), "accept_for_session")
     made.unlink(missing_ok=True)
-    talk.turn(stage.change(made))  # to some agents another one would be something else
-    expect(made.exists() or not stage.model, f"{made.name} on disk", "not there")
+    talk.turn(context.change(made))  # to some agents another one would be something else
+    expect(made.exists() or not context.model, f"{made.name} on disk", "not there")
 
 
-def permission_reject(stage: Stage) -> None:
+def permission_reject(context: ProbeContext) -> None:
     """It does not do what it is refused, and the refused call fails as declined."""
-    made = stage.workspace / "made"
-    talk = stage.open()
-    talk.send(stage.change(made))
+    made = context.workspace / "made"
+    talk = context.open()
+    talk.send(context.change(made))
     talk.allow(talk.permission(), "reject")
     turn = talk.rest()
     _resolved(turn, "reject")
@@ -65,10 +65,10 @@ def _resolved(turn: list[Event], status: str) -> None:
     expect(found == [status], f"permission.resolved: {status}", found or "none")
 
 
-def question(stage: Stage) -> None:
+def question(context: ProbeContext) -> None:
     """It asks a person, and hears the answer."""
-    talk = stage.open()
-    talk.send(stage.do("ask", QUESTION, OPTIONS))
+    talk = context.open()
+    talk.send(context.do("ask", QUESTION, OPTIONS))
     asked = _question(talk)
     expect(asked.options, "a question with options", "none")
     parts = () if asked.questions is UNSET else asked.questions
@@ -78,7 +78,7 @@ def question(stage: Stage) -> None:
     expect(len(answered) == 1, "question.resolved with the answers", answered or "none")
     chosen, heard = (
         asked.options[0],
-        query.printed(turn) + query.said(turn) + stage.told(),
+        query.printed(turn) + query.text(turn) + context.last_message(),
     )
     expect(chosen in heard, f"the answer {chosen!r} to reach the agent", repr(heard))
 
@@ -93,16 +93,16 @@ def _question(talk: Talk) -> QuestionRequested:
     return event.data
 
 
-def plan_mode(stage: Stage) -> None:
+def plan_mode(context: ProbeContext) -> None:
     """In its mode `plan` it shows a plan, and asks for leave where it does."""
-    modes = [mode.id for mode in stage.adapter.modes]
+    modes = [mode.id for mode in context.adapter.modes]
     expect("plan" in modes, "a mode 'plan'", modes)
-    talk = stage.open(agent_mode="plan")
-    talk.turn(stage.say("Let me think about it."))
-    talk.send(stage.plan(PLAN))
+    talk = context.open(agent_mode="plan")
+    talk.turn(context.say("Let me think about it."))
+    talk.send(context.plan(PLAN))
     event = talk.until(_shows_plan, "a plan", last="turn.ended")
     if isinstance(asked := event.data, QuestionRequested):
-        wanted = PLAN in asked.prompt or not stage.model
+        wanted = PLAN in asked.prompt or not context.model
         expect(wanted, f"a question with the plan {PLAN!r}", repr(asked.prompt))
         talk.answer(asked, [[asked.options[0]]])
     turn = talk.rest()
@@ -120,10 +120,10 @@ def _shows_plan(event: Event) -> bool:
             return False
 
 
-def interrupt(stage: Stage) -> None:
+def interrupt(context: ProbeContext) -> None:
     """An interrupt ends the turn, not the session."""
-    talk = stage.open()
-    talk.send(stage.work(PIECES))
+    talk = context.open()
+    talk.send(context.work(PIECES))
     talk.until(query.is_answer, "a delta", last="turn.ended")
     talk.interrupt()
     turn = talk.rest()
@@ -132,30 +132,30 @@ def interrupt(stage: Stage) -> None:
         "an interrupted turn",
         query.outcome(turn),
     )
-    turn = talk.turn(stage.say(DONE))
+    turn = talk.turn(context.say(DONE))
     expect(
-        query.said(turn) == DONE,
+        query.text(turn) == DONE,
         "an answer in the next turn",
-        repr(query.said(turn)),
+        repr(query.text(turn)),
     )
 
 
-def queue(stage: Stage) -> None:
+def queue(context: ProbeContext) -> None:
     """A message for a busy agent waits, is shown once, and has a turn of its own."""
-    talk = stage.open()
-    first = stage.work(PIECES)
+    talk = context.open()
+    first = context.work(PIECES)
     talk.send(first)
     talk.until(query.is_answer, "a delta", last="turn.ended")
-    second = stage.say(DONE)
+    second = context.say(DONE)
     talk.send(second)
     talk.until(_waits, "queue.updated with the message", last="turn.ended")
-    stage.open_gate()
+    context.open_gate()
     talk.rest()
     turn = talk.rest()
     expect(
-        query.said(turn) == DONE,
+        query.text(turn) == DONE,
         "an answer in a turn of its own",
-        repr(query.said(turn)),
+        repr(query.text(turn)),
     )
     shown = _people(talk.events)
     expect(shown == [first, second], "each message shown once, in its place", shown)
@@ -169,22 +169,22 @@ def _people(events: list[Event]) -> list[str]:
     return [part.text for part in query.parts(query.items(events, "message", "user"), Text)]
 
 
-def steer(stage: Stage) -> None:
+def steer(context: ProbeContext) -> None:
     """A message that is sent to join the running turn does so."""
-    talk = stage.open(permission_mode="bypass")
+    talk = context.open(permission_mode="bypass")
     # The second is for the message, which has some way to go.
     wait = "until [ -e go ]; do sleep 0.1; done; sleep 1"
-    first = stage.do("run", wait, name="work")
+    first = context.do("run", wait, name="work")
     talk.send(first)
-    talk.until(lambda event: _is_busy(event, stage), "a tool that runs", last="turn.ended")
+    talk.until(lambda event: _is_busy(event, context), "a tool that runs", last="turn.ended")
     talk.send(second := "Be quick, please.", delivery="steer")
-    (stage.workspace / "go").touch()
+    (context.workspace / "go").touch()
     end = talk.rest()[-1].sequence
     shown = _people(talk.events[:end])
     expect(shown == [first, second], "both messages in one turn", shown)
 
 
-def _is_busy(event: Event, stage: Stage) -> bool:
-    if stage.model is None:
+def _is_busy(event: Event, context: ProbeContext) -> bool:
+    if context.model is None:
         return query.is_answer(event)
     return isinstance(event.data, ItemCompleted) and event.data.item.kind == "tool_call"

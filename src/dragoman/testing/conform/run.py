@@ -13,11 +13,11 @@ from dragoman.adapter import Adapter
 from dragoman.client import Unreachable
 from dragoman.errors import DragomanError, InvalidRequest
 from dragoman.facts import ProbeRecipes
-from dragoman.testing.conform.context import Stage, runs_in
-from dragoman.testing.conform.daemon import House
+from dragoman.testing.conform.context import ProbeContext, runs_in
+from dragoman.testing.conform.daemon import ConformDaemon
 from dragoman.testing.conform.evidence import Evidence
 from dragoman.testing.conform.probe import NoRecipe, Probe, ProbeFailure
-from dragoman.testing.conform.probes import chosen
+from dragoman.testing.conform.probes import select
 from dragoman.testing.conform.report import ConformReport, Finding, Row, row, total
 
 AT_ONCE = 2
@@ -39,44 +39,48 @@ def conform(
 
     The daemon runs its own adapter of that id; declared is what the given one says.
     """
-    if adapter.drill is None:
+    if adapter.probe_recipes is None:
         raise InvalidRequest(f"agent {adapter.id!r} has no drill, so nothing can be tried")
-    probes = chosen(only)
+    probes = select(only)
     began = time.monotonic()
-    bench = _Bench(adapter, adapter.drill, folder, watch)
+    bench = _Bench(adapter, adapter.probe_recipes, folder, watch)
     with ExitStack() as stack:
         # The daemon goes first: without it, probes that still run end at once.
         pool = ThreadPoolExecutor(AT_ONCE)
         stack.callback(pool.shutdown, cancel_futures=True)
-        house = stack.enter_context(House(adapter.id, command, folder, version))
-        running = [pool.submit(bench.try_out, house, probe) for probe in probes]
+        daemon = stack.enter_context(ConformDaemon(adapter.id, command, folder, version))
+        running = [pool.submit(bench.try_out, daemon, probe) for probe in probes]
         try:
             for future in as_completed(running):
                 future.result()
         except Unreachable as error:
-            error.add_note(f"The probes' own daemon failed: {house.last_words()}")
+            error.add_note(f"The probes' own daemon failed: {daemon.last_words()}")
             raise
     seconds = time.monotonic() - began
-    return bench.report([probe.name for probe in probes], house.tapes, version, seconds)
+    return bench.report([probe.name for probe in probes], daemon.tapes, version, seconds)
 
 
 class _Bench:
     """What was found so far."""
 
-    def __init__(self, adapter: Adapter, drill: ProbeRecipes, folder: Path, watch: Watch) -> None:
+    def __init__(
+        self, adapter: Adapter, probe_recipes: ProbeRecipes, folder: Path, watch: Watch
+    ) -> None:
         self._adapter = adapter
-        self._drill = drill
+        self._probe_recipes = probe_recipes
         self._folder = folder
         self._watch = watch
         self._rows: dict[str, Row] = {}
-        self._stages: dict[str, Stage] = {}
+        self._contexts: dict[str, ProbeContext] = {}
 
-    def try_out(self, house: House, probe: Probe) -> None:
+    def try_out(self, daemon: ConformDaemon, probe: Probe) -> None:
         """Run one probe."""
         self._watch(probe.name, None)
-        stage = Stage(house, self._adapter, self._drill, self._folder / "probes" / probe.name)
-        self._stages[probe.name] = stage
-        found = row(probe, _find(stage, probe), self._adapter.capabilities)
+        context = ProbeContext(
+            daemon, self._adapter, self._probe_recipes, self._folder / "probes" / probe.name
+        )
+        self._contexts[probe.name] = context
+        found = row(probe, _find(context, probe), self._adapter.capabilities)
         self._rows[probe.name] = found
         self._watch(probe.name, found)
 
@@ -86,10 +90,10 @@ class _Bench:
         """Judge what the probes left behind, and keep what is needed to understand a failure."""
         rows = tuple(self._rows[name] for name in names)
         evidence = [self._evidence(name, tapes) for name in names]
-        vanished = [lost for each in evidence for lost in each.vanished(self._adapter)]
+        unaccounted = [lost for each in evidence for lost in each.unaccounted(self._adapter)]
         breaches = [breach for each in evidence for breach in each.breaches()]
         failed = {found.probe for found in rows if found.verdict == "drift"}
-        failed |= {lost.probe for lost in vanished} | {breach.probe for breach in breaches}
+        failed |= {lost.probe for lost in unaccounted} | {breach.probe for breach in breaches}
         failed |= {each.probe for each in evidence if each.unparsed()}
         for entry in (self._folder / "probes", self._folder / "data", tapes):
             shutil.rmtree(entry, ignore_errors=True)
@@ -101,29 +105,29 @@ class _Bench:
             version=version,
             rows=rows,
             share=total(each.share(self._adapter) for each in evidence),
-            vanished=tuple(vanished),
+            unaccounted=tuple(unaccounted),
             unparsed=sum(each.unparsed() for each in evidence),
             breaches=tuple(breaches),
             seconds=round(seconds, 1),
-            kept=str(self._folder) if failed else None,
+            evidence_folder=str(self._folder) if failed else None,
         )
 
     def _evidence(self, name: str, tapes: Path) -> Evidence:
-        stage = self._stages[name]
+        context = self._contexts[name]
         return Evidence(
             probe=name,
-            streams=tuple(tuple(talk.events) for talk in stage.talks),
-            runs=tuple(runs_in(tapes, stage.workspace)),
+            streams=tuple(tuple(talk.events) for talk in context.talks),
+            runs=tuple(runs_in(tapes, context.workspace)),
         )
 
 
-def _find(stage: Stage, probe: Probe) -> Finding:
+def _find(context: ProbeContext, probe: Probe) -> Finding:
     began = time.monotonic()
     observed: bool | None = True
     expected = seen = ""
     try:
-        with stage:
-            probe.trial(stage)
+        with context:
+            probe.trial(context)
     except ProbeFailure as missed:
         observed, expected, seen = False, missed.expected, missed.seen
     except NoRecipe as untried:

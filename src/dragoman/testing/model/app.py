@@ -14,7 +14,7 @@ from dragoman.testing.model.messages import MESSAGES
 from dragoman.testing.model.play import Gates, Play
 from dragoman.testing.model.requests import ModelRequest, Unreadable, carries_tools, decoded
 from dragoman.testing.model.responses import RESPONSES
-from dragoman.testing.model.state import Desk
+from dragoman.testing.model.state import ModelState
 from dragoman.testing.model.steps import HttpError, Usage
 
 DIALECTS = {"/messages": MESSAGES, "/responses": RESPONSES, "/chat/completions": CHAT}
@@ -33,8 +33,8 @@ MODELS: Event = {"object": "list", "data": [MODEL], "has_more": False}
 class App:
     """Answers requests, as ASGI."""
 
-    def __init__(self, desk: Desk, gates: Gates) -> None:
-        self._desk = desk
+    def __init__(self, state: ModelState, gates: Gates) -> None:
+        self._state = state
         self._gates = gates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,17 +52,17 @@ class App:
         else:
             if dialect is not None:
                 request.is_main = carries_tools(request.body)
-                step = self._desk.take(request)
-                await Play(self._desk, self._gates, dialect, request, step).run(
+                step = self._state.take(request)
+                await Play(self._state, self._gates, dialect, request, step).run(
                     scope, receive, send
                 )
                 return
             status, answer = _aside(request)
-        self._desk.record(request)
+        self._state.record(request)
         content = msgspec.json.encode(answer)
         response = Response(content, status, media_type="application/json")
         await response(scope, receive, send)
-        self._desk.finish(request, "answered")
+        self._state.finish(request, "answered")
 
 
 def _dialect(request: ModelRequest) -> Dialect | None:

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from dragoman.testing.model.frames import (
-    Beat,
     Dialect,
     Event,
     Reply,
+    StreamFrame,
     arguments,
     as_tool,
     failure,
@@ -33,25 +33,25 @@ FINISH_REASONS = {
 """The script's words, which are the Messages API's, in this API's own."""
 
 
-def _stream(reply: Reply) -> Iterator[Beat]:
+def _stream(reply: Reply) -> Iterator[StreamFrame]:
     frame = _chunk(reply)
-    yield Beat("say", _choice(frame, {"role": "assistant", "content": ""}))
+    yield StreamFrame("say", _choice(frame, {"role": "assistant", "content": ""}))
     index = 0
-    for block in reply.step.said():
+    for block in reply.step.content():
         if isinstance(block, Gate):
-            yield Beat("gate", {"name": block.gate})
+            yield StreamFrame("gate", {"name": block.gate})
         if isinstance(block, Gate | Item):
             continue
         for kind, delta in _block(block, index, reply):
-            yield Beat(kind, _choice(frame, delta))
+            yield StreamFrame(kind, _choice(frame, delta))
         index += isinstance(block, Tool | CustomTool)
     if error := failure(reply.step):
         told = {"type": error.type or "server_error", "code": None, "message": error.message}
-        yield Beat("tail", {"error": told})
+        yield StreamFrame("tail", {"error": told})
         return
-    yield Beat("tail", _choice(frame, {}, _finish_reason(reply)))
+    yield StreamFrame("tail", _choice(frame, {}, _finish_reason(reply)))
     if reply.with_usage:
-        yield Beat("tail", {**frame, "choices": [], "usage": _usage(reply.step.usage)})
+        yield StreamFrame("tail", {**frame, "choices": [], "usage": _usage(reply.step.usage)})
 
 
 def _chunk(reply: Reply) -> Event:
@@ -67,22 +67,22 @@ def _choice(frame: Event, delta: Event, finish_reason: str | None = None) -> Eve
     return {**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
 
 
-def _block(block: Said, index: int, reply: Reply) -> Iterator[Beat]:
+def _block(block: Said, index: int, reply: Reply) -> Iterator[StreamFrame]:
     match block:
         case Thinking(thinking=thinking):
             for piece in pieces(thinking):
-                yield Beat("delta", {"reasoning_content": piece})
+                yield StreamFrame("delta", {"reasoning_content": piece})
         case Text(text=text):
             for piece in pieces(text):
-                yield Beat("delta", {"content": piece})
+                yield StreamFrame("delta", {"content": piece})
         case CustomTool():
             yield from _block(as_tool(block), index, reply)
         case Tool():
             call = {"index": index, **_call(block, reply, "")}
-            yield Beat("say", {"tool_calls": [call]})
+            yield StreamFrame("say", {"tool_calls": [call]})
             for piece in pieces(arguments(block)):
                 more = {"index": index, "function": {"arguments": piece}}
-                yield Beat("delta", {"tool_calls": [more]})
+                yield StreamFrame("delta", {"tool_calls": [more]})
 
 
 def _call(call: Tool, reply: Reply, given: str) -> Event:
@@ -91,7 +91,7 @@ def _call(call: Tool, reply: Reply, given: str) -> Event:
 
 
 def _whole(reply: Reply) -> Event:
-    said = [as_tool(b) if isinstance(b, CustomTool) else b for b in reply.step.said()]
+    said = [as_tool(b) if isinstance(b, CustomTool) else b for b in reply.step.content()]
     message: dict[str, Any] = {"role": "assistant"}
     message["content"] = "".join(joined(b.text) for b in said if isinstance(b, Text)) or None
     if thought := "".join(joined(b.thinking) for b in said if isinstance(b, Thinking)):
@@ -108,7 +108,7 @@ def _whole(reply: Reply) -> Event:
 
 
 def _finish_reason(reply: Reply) -> str:
-    calls = any(isinstance(block, Tool | CustomTool) for block in reply.step.said())
+    calls = any(isinstance(block, Tool | CustomTool) for block in reply.step.content())
     reason = reply.step.stop_reason or ("tool_use" if calls else "end_turn")
     return FINISH_REASONS.get(reason, reason)
 

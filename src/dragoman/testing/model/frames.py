@@ -16,7 +16,7 @@ PIECE = 12
 Event = dict[str, Any]
 
 
-class Beat(NamedTuple):
+class StreamFrame(NamedTuple):
     """One event of a stream, or the name of a gate. What is `tail` brings it to its end."""
 
     kind: Literal["say", "delta", "gate", "tail"]
@@ -41,7 +41,7 @@ class Dialect:
     """One model API."""
 
     name: str
-    stream: Callable[[Reply], Iterator[Beat]]
+    stream: Callable[[Reply], Iterator[StreamFrame]]
     """The beats of an answer, with the tail that the step's end asks for."""
     whole: Callable[[Reply], Event]
     """The answer as one document."""
@@ -53,20 +53,20 @@ class Dialect:
     """What follows after a proper end."""
 
 
-def arranged(beats: Iterator[Beat], step: Step) -> list[Beat]:
+def arranged(frames: Iterator[StreamFrame], step: Step) -> list[StreamFrame]:
     """The beats that are really sent, by the way the step ends."""
-    row = list(beats)
-    body = [beat for beat in row if beat.kind != "tail"]
-    tail = [beat for beat in row if beat.kind == "tail"]
+    row = list(frames)
+    body = [frame for frame in row if frame.kind != "tail"]
+    tail = [frame for frame in row if frame.kind == "tail"]
     end = step.end or ""
     if end.endswith("_in_block"):
         body = body[: last_delta(body) + 1]
     return body + tail if not end or end.startswith("error") else body
 
 
-def last_delta(beats: list[Beat]) -> int:
+def last_delta(frames: list[StreamFrame]) -> int:
     """Where the last delta is; -1 if there is none."""
-    return max((at for at, beat in enumerate(beats) if beat.kind == "delta"), default=-1)
+    return max((at for at, frame in enumerate(frames) if frame.kind == "delta"), default=-1)
 
 
 def failure(step: Step) -> StreamError | None:

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from dragoman.testing.model.frames import (
-    Beat,
     Dialect,
     Event,
     Reply,
+    StreamFrame,
     arguments,
     as_tool,
     failure,
@@ -44,26 +44,26 @@ ERROR_TYPES = {
 }
 
 
-def _stream(reply: Reply) -> Iterator[Beat]:
-    yield Beat("say", {"type": "message_start", "message": _started(reply)})
-    yield Beat("say", {"type": "ping"})
+def _stream(reply: Reply) -> Iterator[StreamFrame]:
+    yield StreamFrame("say", {"type": "message_start", "message": _started(reply)})
+    yield StreamFrame("say", {"type": "ping"})
     index = 0
-    for block in reply.step.said():
+    for block in reply.step.content():
         if isinstance(block, Gate):
-            yield Beat("gate", {"name": block.gate})
+            yield StreamFrame("gate", {"name": block.gate})
         if isinstance(block, Gate | Item):
             continue
         for kind, event in _block(block, reply):
-            yield Beat(kind, {"type": event["type"], "index": index, **event})
+            yield StreamFrame(kind, {"type": event["type"], "index": index, **event})
         index += 1
     if error := failure(reply.step):
         told = {"type": error.type or "overloaded_error", "message": error.message}
-        yield Beat("tail", {"type": "error", "error": told})
+        yield StreamFrame("tail", {"type": "error", "error": told})
         return
     stop = {"stop_reason": _stop_reason(reply), "stop_sequence": None}
     usage = _usage(reply.step.usage)
-    yield Beat("tail", {"type": "message_delta", "delta": stop, "usage": usage})
-    yield Beat("tail", {"type": "message_stop"})
+    yield StreamFrame("tail", {"type": "message_delta", "delta": stop, "usage": usage})
+    yield StreamFrame("tail", {"type": "message_stop"})
 
 
 def _started(reply: Reply) -> Event:
@@ -82,14 +82,14 @@ def _message(reply: Reply, **more: Any) -> Event:
     }
 
 
-def _block(block: Said, reply: Reply) -> Iterator[Beat]:
+def _block(block: Said, reply: Reply) -> Iterator[StreamFrame]:
     match block:
         case Thinking(thinking=thinking):
             yield _start({"type": "thinking", "thinking": "", "signature": ""})
             for piece in pieces(thinking):
                 yield _delta({"type": "thinking_delta", "thinking": piece})
             signed = {"type": "signature_delta", "signature": SIGNATURE}
-            yield Beat("say", {"type": "content_block_delta", "delta": signed})
+            yield StreamFrame("say", {"type": "content_block_delta", "delta": signed})
         case Text(text=text):
             yield _start({"type": "text", "text": ""})
             for piece in pieces(text):
@@ -99,15 +99,15 @@ def _block(block: Said, reply: Reply) -> Iterator[Beat]:
             yield _start(_call(call, reply, {}))
             for piece in pieces(arguments(call)):
                 yield _delta({"type": "input_json_delta", "partial_json": piece})
-    yield Beat("say", {"type": "content_block_stop"})
+    yield StreamFrame("say", {"type": "content_block_stop"})
 
 
-def _start(block: Event) -> Beat:
-    return Beat("say", {"type": "content_block_start", "content_block": block})
+def _start(block: Event) -> StreamFrame:
+    return StreamFrame("say", {"type": "content_block_start", "content_block": block})
 
 
-def _delta(delta: Event) -> Beat:
-    return Beat("delta", {"type": "content_block_delta", "delta": delta})
+def _delta(delta: Event) -> StreamFrame:
+    return StreamFrame("delta", {"type": "content_block_delta", "delta": delta})
 
 
 def _call(call: Tool, reply: Reply, given: Any) -> Event:
@@ -117,7 +117,9 @@ def _call(call: Tool, reply: Reply, given: Any) -> Event:
 
 def _whole(reply: Reply) -> Event:
     content = [
-        _content(block, reply) for block in reply.step.said() if not isinstance(block, Gate | Item)
+        _content(block, reply)
+        for block in reply.step.content()
+        if not isinstance(block, Gate | Item)
     ]
     usage = _usage(reply.step.usage)
     return _message(reply, content=content, stop_reason=_stop_reason(reply), usage=usage)
@@ -144,7 +146,7 @@ def _parsed(text: str) -> Any:
 
 
 def _stop_reason(reply: Reply) -> str:
-    calls = any(isinstance(block, Tool | CustomTool) for block in reply.step.said())
+    calls = any(isinstance(block, Tool | CustomTool) for block in reply.step.content())
     return reply.step.stop_reason or ("tool_use" if calls else "end_turn")
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from dragoman.testing.model.frames import Beat, Dialect, Reply, arranged, failure, last_delta
+from dragoman.testing.model.frames import Dialect, Reply, StreamFrame, arranged, failure, last_delta
 from dragoman.testing.model.requests import ModelRequest
-from dragoman.testing.model.state import Desk
+from dragoman.testing.model.state import ModelState
 from dragoman.testing.model.steps import HttpError, Step
 
 TRANSPORT = "dragoman.transport"
@@ -43,9 +43,9 @@ class Play:
     """The answer to one request."""
 
     def __init__(
-        self, desk: Desk, gates: Gates, dialect: Dialect, request: ModelRequest, step: Step
+        self, state: ModelState, gates: Gates, dialect: Dialect, request: ModelRequest, step: Step
     ) -> None:
-        self._desk = desk
+        self._state = state
         self._gates = gates
         self._dialect = dialect
         self._request = request
@@ -54,12 +54,12 @@ class Play:
     async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, unless the client goes away."""
         answering = asyncio.create_task(self._answer(scope, send))
-        leaving = asyncio.create_task(_gone(receive))
+        leaving = asyncio.create_task(_disconnected(receive))
         try:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
             if answering.done():
                 answering.result()
-            self._desk.finish(self._request, "answered" if answering.done() else "abandoned")
+            self._state.finish(self._request, "answered" if answering.done() else "abandoned")
         finally:
             for task in (answering, leaving):
                 task.cancel()
@@ -80,31 +80,31 @@ class Play:
         return Reply(
             step=self._step,
             model=self._request.model,
-            ids=self._desk.ids,
+            ids=self._state.ids,
             created=int(time.time()),
             with_usage=self._request.wants_usage,
         )
 
     async def _stream(self, scope: Scope, send: Send) -> None:
-        beats = arranged(self._dialect.stream(self._reply()), self._step)
+        frames = arranged(self._dialect.stream(self._reply()), self._step)
         await self._start(send, 200, {"content-type": "text/event-stream"})
-        await self._play(beats, send)
+        await self._play(frames, send)
         await self._break_off(scope)
         if self._step.end is None:
             await _say(send, self._dialect.last_frame, more=True)
         await _say(send, b"")
 
-    async def _play(self, beats: list[Beat], send: Send) -> None:
-        last, number, spoken = last_delta(beats), 0, False
-        for at, beat in enumerate(beats):
-            if beat.kind == "gate":
-                await self._gates.wait(beat.event["name"])
+    async def _play(self, frames: list[StreamFrame], send: Send) -> None:
+        last, number, spoken = last_delta(frames), 0, False
+        for at, frame in enumerate(frames):
+            if frame.kind == "gate":
+                await self._gates.wait(frame.event["name"])
                 continue
-            if beat.kind == "delta":
+            if frame.kind == "delta":
                 await asyncio.sleep(self._step.delay_s if spoken else 0)
                 spoken = True
             await self._gates.wait(self._step.gate if at == last else None)
-            await _say(send, self._dialect.frame(beat.event, number), more=True)
+            await _say(send, self._dialect.frame(frame.event, number), more=True)
             number += 1
 
     async def _say_whole(self, scope: Scope, send: Send) -> None:
@@ -130,7 +130,7 @@ class Play:
         await _say(send, content)
 
     async def _start(self, send: Send, status: int, headers: Mapping[str, str]) -> None:
-        told = {"request-id": self._desk.ids.take("req"), "cache-control": "no-cache", **headers}
+        told = {"request-id": self._state.ids.take("req"), "cache-control": "no-cache", **headers}
         raw = [(name.lower().encode(), value.encode()) for name, value in told.items()]
         await send({"type": "http.response.start", "status": status, "headers": raw})
 
@@ -138,7 +138,7 @@ class Play:
         """Hang or cut, if the step ends so: then this never returns."""
         end = self._step.end or ""
         if end.startswith("cut"):
-            self._desk.finish(self._request, "dropped")
+            self._state.finish(self._request, "dropped")
             scope[TRANSPORT].close()
         if end.startswith(("cut", "hang")):
             await asyncio.Event().wait()
@@ -148,6 +148,6 @@ async def _say(send: Send, content: bytes, *, more: bool = False) -> None:
     await send({"type": "http.response.body", "body": content, "more_body": more})
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -59,7 +59,7 @@ class ScriptProgress:
         self._numbers = itertools.count(1)
 
     @property
-    def left(self) -> list[Step]:
+    def remaining(self) -> list[Step]:
         """The steps that were not served yet."""
         return [waiting.step for waiting in self._waiting]
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from dragoman.testing.model.frames import (
-    Beat,
     Dialect,
     Event,
     Reply,
+    StreamFrame,
     arguments,
     failure,
     joined,
@@ -26,30 +26,30 @@ INCOMPLETE = {"max_tokens": "max_output_tokens", "refusal": "content_filter"}
 ENCRYPTED = "c2NyaXB0ZWQ="
 
 
-def _stream(reply: Reply) -> Iterator[Beat]:
+def _stream(reply: Reply) -> Iterator[StreamFrame]:
     base = _response(reply)
-    yield Beat("say", {"type": "response.created", "response": base})
-    yield Beat("say", {"type": "response.in_progress", "response": base})
+    yield StreamFrame("say", {"type": "response.created", "response": base})
+    yield StreamFrame("say", {"type": "response.in_progress", "response": base})
     output: list[Event] = []
-    for block in reply.step.said():
+    for block in reply.step.content():
         if isinstance(block, Gate):
-            yield Beat("gate", {"name": block.gate})
+            yield StreamFrame("gate", {"name": block.gate})
             continue
         item = _item(block, reply)
         index = len(output)
         opened = {**item, **_empty(block)}
-        yield Beat("say", _of("output_item.added", output_index=index, item=opened))
+        yield StreamFrame("say", _of("output_item.added", output_index=index, item=opened))
         for kind, event in _parts(block):
-            yield Beat(kind, {"item_id": item["id"], "output_index": index, **event})
-        yield Beat("say", _of("output_item.done", output_index=index, item=item))
+            yield StreamFrame(kind, {"item_id": item["id"], "output_index": index, **event})
+        yield StreamFrame("say", _of("output_item.done", output_index=index, item=item))
         output.append(item)
     if error := failure(reply.step):
         told = {"code": error.type or "server_error", "message": error.message}
         failed = {**base, "status": "failed", "error": told}
-        yield Beat("tail", _of("failed", response=failed))
+        yield StreamFrame("tail", _of("failed", response=failed))
         return
     done = _finished(base, output, reply)
-    yield Beat("tail", _of(done["status"], response=done))
+    yield StreamFrame("tail", _of(done["status"], response=done))
 
 
 def _of(kind: str, **fields: Any) -> Event:
@@ -129,48 +129,52 @@ def _empty(block: Said | Item) -> Event:
             return {"status": "in_progress"}
 
 
-def _parts(block: Said | Item) -> Iterator[Beat]:
+def _parts(block: Said | Item) -> Iterator[StreamFrame]:
     match block:
         case Thinking(thinking=thinking, raw=raw):
             yield from _summary(joined(thinking), pieces(thinking))
             for piece in pieces(raw) if raw is not None else ():
-                yield Beat("delta", _of("reasoning_text.delta", content_index=0, delta=piece))
+                yield StreamFrame(
+                    "delta", _of("reasoning_text.delta", content_index=0, delta=piece)
+                )
         case Text(text=text):
             yield from _text(joined(text), pieces(text))
         case Tool():
             given = arguments(block)
             for piece in pieces(given):
-                yield Beat("delta", _of("function_call_arguments.delta", delta=piece))
+                yield StreamFrame("delta", _of("function_call_arguments.delta", delta=piece))
             done = _of("function_call_arguments.done", name=block.tool, arguments=joined(given))
-            yield Beat("say", done)
+            yield StreamFrame("say", done)
         case CustomTool(input=text):
             for piece in pieces(text):
-                yield Beat("delta", _of("custom_tool_call_input.delta", delta=piece))
-            yield Beat("say", _of("custom_tool_call_input.done", input=joined(text)))
+                yield StreamFrame("delta", _of("custom_tool_call_input.delta", delta=piece))
+            yield StreamFrame("say", _of("custom_tool_call_input.done", input=joined(text)))
         case Item():
             pass
 
 
-def _summary(text: str, cut: tuple[str, ...]) -> Iterator[Beat]:
+def _summary(text: str, cut: tuple[str, ...]) -> Iterator[StreamFrame]:
     name = "reasoning_summary"
     part = {"type": "summary_text", "text": ""}
-    yield Beat("say", _of(f"{name}_part.added", summary_index=0, part=part))
+    yield StreamFrame("say", _of(f"{name}_part.added", summary_index=0, part=part))
     for piece in cut:
-        yield Beat("delta", _of(f"{name}_text.delta", summary_index=0, delta=piece))
-    yield Beat("say", _of(f"{name}_text.done", summary_index=0, text=text))
-    yield Beat("say", _of(f"{name}_part.done", summary_index=0, part={**part, "text": text}))
+        yield StreamFrame("delta", _of(f"{name}_text.delta", summary_index=0, delta=piece))
+    yield StreamFrame("say", _of(f"{name}_text.done", summary_index=0, text=text))
+    yield StreamFrame("say", _of(f"{name}_part.done", summary_index=0, part={**part, "text": text}))
 
 
-def _text(text: str, cut: tuple[str, ...]) -> Iterator[Beat]:
-    yield Beat("say", _of("content_part.added", content_index=0, part=_output_text("")))
+def _text(text: str, cut: tuple[str, ...]) -> Iterator[StreamFrame]:
+    yield StreamFrame("say", _of("content_part.added", content_index=0, part=_output_text("")))
     for piece in cut:
-        yield Beat("delta", _of("output_text.delta", content_index=0, delta=piece, logprobs=[]))
-    yield Beat("say", _of("output_text.done", content_index=0, text=text, logprobs=[]))
-    yield Beat("say", _of("content_part.done", content_index=0, part=_output_text(text)))
+        yield StreamFrame(
+            "delta", _of("output_text.delta", content_index=0, delta=piece, logprobs=[])
+        )
+    yield StreamFrame("say", _of("output_text.done", content_index=0, text=text, logprobs=[]))
+    yield StreamFrame("say", _of("content_part.done", content_index=0, part=_output_text(text)))
 
 
 def _whole(reply: Reply) -> Event:
-    output = [_item(block, reply) for block in reply.step.said() if not isinstance(block, Gate)]
+    output = [_item(block, reply) for block in reply.step.content() if not isinstance(block, Gate)]
     return _finished(_response(reply), output, reply)
 
 

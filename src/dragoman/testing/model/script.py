@@ -78,7 +78,7 @@ def _converted(given: Any, where: str) -> Step:
     try:
         return msgspec.convert(keys, Step)
     except msgspec.ValidationError as error:
-        raise ScriptError(_told(where, str(error))) from None
+        raise ScriptError(_located(where, str(error))) from None
 
 
 def _block(given: Any, where: str) -> Any:
@@ -104,7 +104,7 @@ def _keys(given: Any, struct: type[Struct], where: str) -> dict[str, Any]:
     return dict(given)
 
 
-def _told(where: str, message: str) -> str:
+def _located(where: str, message: str) -> str:
     at = _AT.search(message)
     path = at[1] if at else ""
     path = re.sub(r"^blocks\[(\d+)\]\.?", lambda found: f"block {int(found[1]) + 1}, ", path)
@@ -116,8 +116,9 @@ def _check(step: Step, where: str) -> None:
     """Find what the types cannot say."""
     for wrong, why in (
         (step.text is not None and step.blocks, "text is short for blocks: give one of them"),
-        (step.error and (step.said() or step.end), "an error comes instead of blocks and end"),
-        (not (step.error or step.end or step.said()), "it needs text, blocks, an error or an end"),
+        (step.error and (step.content() or step.end), "an error comes instead of blocks and end"),
+        (not (step.error or step.end or step.content()),
+         "it needs text, blocks, an error or an end"),
         (step.gate and not _speaks(step), "gate is a pause before a delta, and there is none"),
         ((step.end or "").endswith("_in_block") and not _speaks(step), f"{step.end} needs a block"),
         (step.stream_error and not (step.end or "").startswith("error"),
@@ -132,7 +133,7 @@ def _check(step: Step, where: str) -> None:
 
 
 def _speaks(step: Step) -> bool:
-    return any(block.__struct_config__.tag != "gate" for block in step.said())
+    return any(block.__struct_config__.tag != "gate" for block in step.content())
 
 
 def _encodable(step: Step) -> bool:

@@ -18,7 +18,7 @@ from dragoman.testing.model.app import App
 from dragoman.testing.model.play import TRANSPORT, Gates
 from dragoman.testing.model.requests import ModelRequest
 from dragoman.testing.model.script import StepLike
-from dragoman.testing.model.state import Desk
+from dragoman.testing.model.state import ModelState
 from dragoman.testing.model.steps import Step
 
 HOST = "127.0.0.1"
@@ -38,11 +38,11 @@ class ScriptedModel:
         on_request: Callable[[ModelRequest], None] | None = None,
     ) -> None:
         """Take a script; `on_request` is called in the server's thread."""
-        self._desk = Desk(on_request)
-        self._desk.add(steps)
+        self._state = ModelState(on_request)
+        self._state.add(steps)
         self._gates = Gates()
         self._port = port
-        self._state = ServerState()
+        self._uvicorn = ServerState()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._server: asyncio.Server | None = None
@@ -94,7 +94,7 @@ class ScriptedModel:
     @property
     def requests(self) -> list[ModelRequest]:
         """All requests so far, in the order of their arrival."""
-        return self._desk.requests()
+        return self._state.requests()
 
     @property
     def mains(self) -> list[ModelRequest]:
@@ -104,24 +104,24 @@ class ScriptedModel:
     @property
     def exhausted(self) -> list[ModelRequest]:
         """The main requests that found no step: empty, if the script was right."""
-        return self._desk.exhausted()
+        return self._state.exhausted()
 
     @property
-    def left(self) -> list[Step]:
+    def remaining(self) -> list[Step]:
         """The steps that were not served yet."""
-        return self._desk.left()
+        return self._state.remaining()
 
     def add(self, *steps: StepLike) -> None:
         """Add steps at the end of the script."""
-        self._desk.add(steps)
+        self._state.add(steps)
 
     def script(self, *steps: StepLike) -> None:
         """Replace what is left of the script."""
-        self._desk.replace(steps)
+        self._state.replace(steps)
 
     def open(self, gate: str) -> None:
         """Open a gate, for good. Raise ScriptError if no step has it."""
-        self._desk.ensure_gate(gate)
+        self._state.ensure_gate(gate)
         if self._loop is None:
             self._gates.open(gate)
         else:
@@ -135,12 +135,12 @@ class ScriptedModel:
         A predicate is asked again when an outcome becomes known. Raise TimeoutError.
         """
         if callable(wanted):
-            return self._desk.wait_for(lambda seen: next(filter(wanted, seen), None), timeout_s)
-        return self._desk.wait_for(lambda seen: _nth_main(seen, wanted), timeout_s)
+            return self._state.wait_for(lambda seen: next(filter(wanted, seen), None), timeout_s)
+        return self._state.wait_for(lambda seen: _nth_main(seen, wanted), timeout_s)
 
     async def _listen(self, listener: socket.socket) -> None:
         config = uvicorn.Config(
-            App(self._desk, self._gates),
+            App(self._state, self._gates),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -148,16 +148,16 @@ class ScriptedModel:
             timeout_keep_alive=KEEP_ALIVE_S,
         )
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: _Protocol(config, self._state, {}), sock=listener
+            lambda: _Protocol(config, self._uvicorn, {}), sock=listener
         )
 
     async def _stop(self) -> None:
         if self._server is not None:
             self._server.close()
-        for connection in list(self._state.connections):
+        for connection in list(self._uvicorn.connections):
             cast(_Protocol, connection).transport.abort()
-        if self._state.tasks:
-            await asyncio.wait(self._state.tasks)
+        if self._uvicorn.tasks:
+            await asyncio.wait(self._uvicorn.tasks)
 
 
 class _Protocol(HttpToolsProtocol):

@@ -11,7 +11,7 @@ from dragoman.testing.model.script import ScriptError, StepLike
 from dragoman.testing.model.steps import Step
 
 
-class Desk:
+class ModelState:
     """Takes in requests and gives out steps."""
 
     def __init__(self, on_request: Callable[[ModelRequest], None] | None) -> None:
@@ -70,10 +70,10 @@ class Desk:
         with self._changed:
             return list(self._progress.exhausted)
 
-    def left(self) -> list[Step]:
+    def remaining(self) -> list[Step]:
         """The steps that were not served yet."""
         with self._changed:
-            return self._progress.left
+            return self._progress.remaining
 
     def ensure_gate(self, name: str) -> None:
         """Raise ScriptError for a gate that no step has."""

@@ -168,7 +168,7 @@ class Step(Part, frozen=True, kw_only=True):
     when: When = When()
     """Which requests it is for."""
 
-    def said(self) -> tuple[AnyBlock, ...]:
+    def content(self) -> tuple[AnyBlock, ...]:
         """What the model says, whichever way it was written."""
         return self.blocks if self.text is None else (Text(text=self.text),)
 

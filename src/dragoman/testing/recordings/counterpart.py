@@ -122,11 +122,11 @@ class Calls(PlainLines):
         self._claimed: set[str] = set()
         self._others: set[str] = set()
         """Keys of sessions beside ours."""
-        self._held: list[tuple[tuple[str, ...], Notification | IncomingRequest]] = []
-        self._greetings = {said.method for said in adapter.greeting}
+        self._waiting: list[tuple[tuple[str, ...], Notification | IncomingRequest]] = []
+        self._greetings = {said.method for said in adapter.handshake}
         self._is_there = False
         """Our session has begun to talk."""
-        for said in adapter.greeting if self._shared else ():
+        for said in adapter.handshake if self._shared else ():
             self._say(said, None)
 
     def tell(self, said: Outgoing) -> None:
@@ -151,10 +151,10 @@ class Calls(PlainLines):
 
     def _claim(self, key: str) -> None:
         self._claimed.add(key)
-        for keys, said in self._held:
+        for keys, said in self._waiting:
             if key in keys:
                 self._give(said)
-        self._held = [held for held in self._held if key not in held[0]]
+        self._waiting = [held for held in self._waiting if key not in held[0]]
 
     def _give(self, said: Notification | IncomingRequest) -> None:
         self.waiting.append(said.message if isinstance(said, Notification) else said)
@@ -189,14 +189,14 @@ class Calls(PlainLines):
         if not self._shared or self._claimed.intersection(keys) or (for_all and self._is_there):
             self._give(said)
         elif keys and not for_all:
-            self._held.append((keys, said))
+            self._waiting.append((keys, said))
         else:
             self.aside.append(said.message)
 
     def unclaimed(self) -> list[bytes]:
         """What it said under keys that are neither ours nor those of another session."""
-        theirs = [any(map(self._is_anothers, keys)) for keys, _ in self._held]
-        messages = [said.message for _, said in self._held]
+        theirs = [any(map(self._is_anothers, keys)) for keys, _ in self._waiting]
+        messages = [said.message for _, said in self._waiting]
         self.aside += compress(messages, theirs)
         return list(compress(messages, map(not_, theirs)))
 

@@ -25,7 +25,7 @@ from dragoman.steps import Delivered, Outgoing
 from dragoman.testing.recordings.counterpart import Counterpart, Heard, PlainLines, counterpart
 from dragoman.testing.recordings.substitutions import Substitutions
 from dragoman.testing.recordings.transcript import Eof, Line, Meta, Run, Signal, Transcript
-from dragoman.testing.unaccounted import Share, count, is_noise, native_value
+from dragoman.testing.unaccounted import Share, count, is_ignored, native_value
 from dragoman.wire.jsonrpc import IncomingRequest, Response, Stray
 
 SESSION_ID = "session"
@@ -99,16 +99,16 @@ class _Player:
             adapter.converter(spec),
             self._normalizer,
             self._state,
-            noise=adapter.noise,
+            ignored=adapter.ignored,
         )
         self._names = Substitutions()
         self._sides: list[Counterpart] = [PlainLines(self._names)]
         self._on_way: dict[str, bytes] = {}
-        self._lost: dict[bytes, str] = {}
+        self._lost_lines: dict[bytes, str] = {}
         self._unclaimed: list[bytes] = []
         self._sent_in_turn: set[str] = set()
         self._native: list[bytes] = []
-        self._heard: dict[int, int] = {}
+        self._heard_at: dict[int, int] = {}
         self._events: list[Event] = []
         self._causes: list[int | None] = []
         self._take([Draft(SessionStarted(metadata=_metadata(spec)))])
@@ -169,7 +169,7 @@ class _Player:
                 self._interpreter.receive(heard)
             case IncomingRequest(key=key, message=message):
                 self._note(message)
-                self._interpreter.asked(key, message)
+                self._interpreter.on_request(key, message)
             case Stray(error=error, message=message):
                 self._note(message)
                 self._interpreter.stray(error, message)
@@ -178,7 +178,7 @@ class _Player:
                 self._interpreter.replied(tag, reply, answer)
 
     def _note(self, line: bytes) -> None:
-        self._heard[id(line)] = len(self._native)
+        self._heard_at[id(line)] = len(self._native)
         self._native.append(line)
 
     def _say(self, recorded: bytes) -> None:
@@ -195,7 +195,7 @@ class _Player:
 
     def _numbered(self, prompt: Prompt, recorded: bytes) -> Prompt:
         """A message of our own; one that was lost with its process is sent again as the same."""
-        message_id = self._lost.pop(recorded, None) or self._new_id("msg")
+        message_id = self._lost_lines.pop(recorded, None) or self._new_id("msg")
         self._on_way[message_id] = recorded
         if self._normalizer.turn_id is not None:
             self._sent_in_turn.add(message_id)
@@ -228,7 +228,7 @@ class _Player:
             # Its sending failed, and needs a turn to say so.
             self._normalizer.apply(Delivered(message_id=next(iter(self._on_way))), None)
             self._take(self._normalizer.take())
-        self._lost |= {recorded: message_id for message_id, recorded in self._on_way.items()}
+        self._lost_lines |= {recorded: message_id for message_id, recorded in self._on_way.items()}
         self._on_way.clear()
         resumable = caused or (self._state.confirmed and self._resumes())
         self._interpreter.closed(exit, resumable=resumable)
@@ -258,11 +258,13 @@ class _Player:
                 self._side.tell(output)
             elif isinstance(output, Delivered):
                 self._on_way.pop(output.message_id, None)
-                self._lost = {r: m for r, m in self._lost.items() if m != output.message_id}
+                self._lost_lines = {
+                    r: m for r, m in self._lost_lines.items() if m != output.message_id
+                }
 
     def _stamp(self, draft: Draft) -> None:
         sequence = len(self._events) + 1
-        self._causes.append(None if draft.raw is None else self._heard.get(id(draft.raw)))
+        self._causes.append(None if draft.raw is None else self._heard_at.get(id(draft.raw)))
         self._events.append(
             Event(
                 event_id=f"evt_{sequence}",
@@ -312,13 +314,13 @@ def _stderr(lines: list[Line]) -> Stderr:
 # --- Nothing vanishes ---
 
 
-def vanished(adapter: Adapter, played: PlayResult) -> list[bytes]:
+def unaccounted(adapter: Adapter, played: PlayResult) -> list[bytes]:
     """What the agent said, and is neither the raw of an event nor known noise."""
     shown = set(played.causes)
     return [
         line
         for at, line in enumerate(played.native_lines)
-        if at not in shown and not is_noise(adapter, line)
+        if at not in shown and not is_ignored(adapter, line)
     ]
 
 

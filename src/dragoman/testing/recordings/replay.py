@@ -48,7 +48,7 @@ class _Replay:
         self._timing = timing
         self._began = time.monotonic()
         self._framer = Framer()
-        self._heard: list[bytes] = []
+        self._received: list[bytes] = []
         self._over = False
 
     def play(self, entry: Line | Eof | Signal) -> None:
@@ -74,13 +74,13 @@ class _Replay:
         return line
 
     def _next(self) -> bytes | None:
-        while not self._heard and not self._over:
+        while not self._received and not self._over:
             chunk = os.read(0, READ_BYTES)
-            self._heard += self._framer.feed(chunk)
+            self._received += self._framer.feed(chunk)
             if not chunk:
                 self._over = True
-                self._heard += [rest] if (rest := self._framer.close()) else []
-        return self._heard.pop(0) if self._heard else None
+                self._received += [rest] if (rest := self._framer.close()) else []
+        return self._received.pop(0) if self._received else None
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.agents.codex.drill import KEY, config
+from dragoman.agents.codex.probe_recipes import KEY, config
+
 from tests.agents.live import Environ
 
 Block = dict[str, Any]

@@ -42,7 +42,7 @@ def _write(path: str, text: str) -> Block:
     return _call("Write", file_path=path, content=text)
 
 
-DRILL = ProbeRecipes(
+PROBE_RECIPES = ProbeRecipes(
     environ=environ,
     run=lambda command: _call("Bash", command=command, description="Run a command"),
     write=_write,

@@ -73,7 +73,7 @@ def _delegate(task: str) -> tuple[Block, ...]:
     )
 
 
-DRILL = ProbeRecipes(
+PROBE_RECIPES = ProbeRecipes(
     environ=environ,
     files=lambda url: {".codex/config.toml": config(url)},
     run=lambda command: _call("exec_command", cmd=command),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.facts import ProbeRecipes
 
-DRILL = ProbeRecipes(
+PROBE_RECIPES = ProbeRecipes(
     prompts={
         "say": "echo {words}",
         "stream": "slow 30",

@@ -11,7 +11,7 @@ def _said(method: str, why: str, **where: str) -> IgnoredMessage:
 
 _REPEATED = {"params.item.type": "userMessage"}
 
-NOISE = (
+IGNORED = (
     _said("turn/started", "the turn begins with the person's message, which follows at once"),
     IgnoredMessage(
         where={"method": "item/completed", **_REPEATED},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.facts import IgnoredMessage
 
-NOISE = (
+IGNORED = (
     IgnoredMessage(
         where={"type": "stream_event", "event.type": "message_start"},
         why="The message's item starts with its first text or tool; thoughts come before it.",

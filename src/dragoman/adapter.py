@@ -75,10 +75,10 @@ class Converter(Protocol):
     def steers(self) -> bool:
         """Whether a message that is sent now joins the running turn."""
 
-    def opened(self, spec: Spec) -> Iterable[Step]:
+    def on_open(self, spec: Spec) -> Iterable[Step]:
         """Greet a process that has just started; `spec` is what is wanted by now."""
 
-    def closed(self, exit: Exit) -> Iterable[Step]:
+    def on_close(self, exit: Exit) -> Iterable[Step]:
         """The process is gone: forget what belonged to it."""
 
 
@@ -86,7 +86,7 @@ class Converter(Protocol):
 class Requester(Converter, Protocol):
     """A converter that makes requests."""
 
-    def replied(self, tag: str, reply: Reply) -> Iterable[Step]:
+    def on_reply(self, tag: str, reply: Reply) -> Iterable[Step]:
         """Translate what became of a request. Raise as in `receive`."""
 
 

@@ -330,23 +330,23 @@ class Watched:
         """As the converter does."""
         return self._watched(lambda: self._converter.receive(message))
 
-    def replied(self, tag: str, reply: Reply) -> Iterator[Step]:
+    def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
         """As the converter does, if it makes requests."""
         assert isinstance(self._converter, Requester)
         converter = self._converter
-        return self._watched(lambda: converter.replied(tag, reply))
+        return self._watched(lambda: converter.on_reply(tag, reply))
 
     def steers(self) -> bool:
         """As the converter does."""
         return self._converter.steers()
 
-    def opened(self, spec: Spec) -> Iterator[Step]:
+    def on_open(self, spec: Spec) -> Iterator[Step]:
         """As the converter does."""
-        return self._watched(lambda: self._converter.opened(spec))
+        return self._watched(lambda: self._converter.on_open(spec))
 
-    def closed(self, exit: Exit) -> Iterator[Step]:
+    def on_close(self, exit: Exit) -> Iterator[Step]:
         """As the converter does."""
-        return self._watched(lambda: self._converter.closed(exit))
+        return self._watched(lambda: self._converter.on_close(exit))
 
     def _watched(self, steps: Callable[[], Iterable[Step]]) -> Iterator[Step]:
         begun = False

@@ -33,7 +33,7 @@ class BuskerConverter(MockConverter):
             case _:
                 yield from super().command(command)
 
-    def closed(self, exit: Exit) -> Iterator[Step]:
+    def on_close(self, exit: Exit) -> Iterator[Step]:
         """Count it."""
         self._ends += 1
-        return super().closed(exit)
+        return super().on_close(exit)

@@ -119,7 +119,7 @@ class ChoirConverter:
         self._open = False
         self._early: list[Prompt] = []
 
-    def opened(self, spec: Spec) -> Iterator[Step]:
+    def on_open(self, spec: Spec) -> Iterator[Step]:
         """Start a thread, or go on with one."""
         if self._thread is None:
             yield Request(method="thread/start", params={}, tag="open")
@@ -127,7 +127,7 @@ class ChoirConverter:
             yield Claim(self._thread)
             yield Request(method="thread/resume", params={"threadId": self._thread}, tag="open")
 
-    def closed(self, exit: Exit) -> Iterator[Step]:
+    def on_close(self, exit: Exit) -> Iterator[Step]:
         """Forget what was on its way."""
         self._open = False
         self._early.clear()
@@ -184,7 +184,7 @@ class ChoirConverter:
                 parts = (Status(label="greeted", detail=about.text),)
                 yield from whole(StartItem(key=about.itemId, kind="status", content=parts))
 
-    def replied(self, tag: str, reply: Reply) -> Iterator[Step]:
+    def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
         """Translate what became of a request."""
         if tag == "open":
             yield from self._opened(reply)
@@ -213,18 +213,18 @@ class ChoirConverter:
 class SoloConverter(ChoirConverter):
     """The same on a process of one's own, which one greets oneself."""
 
-    def opened(self, spec: Spec) -> Iterator[Step]:
+    def on_open(self, spec: Spec) -> Iterator[Step]:
         """Say hello first."""
         self._spec = spec
         yield Request(method="initialize", params={"client": "test"}, tag="hello")
 
-    def replied(self, tag: str, reply: Reply) -> Iterator[Step]:
+    def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
         """Go on where the choir begins."""
         if tag == "hello":
             yield Notify(method="initialized")
-            yield from super().opened(self._spec)
+            yield from super().on_open(self._spec)
         else:
-            yield from super().replied(tag, reply)
+            yield from super().on_reply(tag, reply)
 
 
 def _value(reply: Result) -> dict[str, Any]:

@@ -90,10 +90,10 @@ class Stage:
             case Answer(favourably=favourably):
                 self._answer(favourably)
             case Die(exit=exit, resumable=resumable):
-                self.interpreter.closed(exit, resumable=resumable)
+                self.interpreter.on_close(exit, resumable=resumable)
             case Cut():
                 exit = Exit(code=None, signal=9, expected=True, stderr=STDERR)
-                self.interpreter.closed(exit, resumable=True)
+                self.interpreter.on_close(exit, resumable=True)
                 self.normalizer.interrupted("interrupt")
             case Refuse():
                 self._refuse()

@@ -51,7 +51,7 @@ class Scripted:
     def receive(self, message: bytes) -> Iterable[Step]:
         return self._say()
 
-    def replied(self, tag: str, reply: Reply) -> Iterable[Step]:
+    def on_reply(self, tag: str, reply: Reply) -> Iterable[Step]:
         self.replies.append((tag, reply))
         return self._say()
 
@@ -64,10 +64,10 @@ class Scripted:
     def steers(self) -> bool:
         return False
 
-    def opened(self, spec: Spec) -> Iterable[Step]:
+    def on_open(self, spec: Spec) -> Iterable[Step]:
         return ()
 
-    def closed(self, exit: object) -> Iterable[Step]:
+    def on_close(self, exit: object) -> Iterable[Step]:
         return ()
 
 
@@ -146,14 +146,14 @@ def test_a_request_that_the_converter_answers_has_that_answer() -> None:
 def test_a_reply_comes_under_its_tag(reply: Reply, message: bytes | None) -> None:
     converter = Scripted(Claim("thread"))
     told = interpreter(converter)
-    told.replied("tag", reply, message)
+    told.on_reply("tag", reply, message)
     assert converter.replies == [("tag", reply)]
     assert told.take() == [Claim("thread")]
 
 
 def test_a_reply_that_is_not_understood_is_kept() -> None:
     told = interpreter(Scripted(error=msgspec.ValidationError("no thread in it")))
-    told.replied("tag", Result(b"{}"), b'{"id":"x","result":{}}')
+    told.on_reply("tag", Result(b"{}"), b'{"id":"x","result":{}}')
     (draft,) = unparsed(told.take())
     assert draft.raw == b'{"id":"x","result":{}}'
 
@@ -168,7 +168,7 @@ def test_case_16_what_comes_to_no_event_and_is_no_noise_is_kept(steps: tuple[Ste
     told.receive(b'{"type":"pong"}')
     told.receive(message := b'{"type":"pong","n":2}')
     assert unparsed(told.take())[-1].raw is message
-    told.replied("tag", Result(b"7"), reply := b'{"id":"x","result":7}')
+    told.on_reply("tag", Result(b"7"), reply := b'{"id":"x","result":7}')
     assert [draft.raw for draft in unparsed(told.take())] == [reply]
     told.on_request("1", asks := b'{"id":1,"method":"m"}')
     assert [draft.raw for draft in unparsed(told.take())] == [asks]
@@ -210,6 +210,6 @@ def test_case_16_a_defect_of_a_dialect_is_handed_out_and_what_an_agent_says_is_n
     told = Interpreter("test", converter, normalizer, state, on_defect=found.append)
     told.receive(b"{}")
     told.on_request("1", b"{}")
-    told.replied("tag", Result(b"1"), b"{}")
+    told.on_reply("tag", Result(b"1"), b"{}")
     assert len(unparsed(told.take())) == 3
     assert found == ([error] * 3 if isinstance(error, ZeroDivisionError) else [])

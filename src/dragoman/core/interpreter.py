@@ -103,11 +103,11 @@ class Interpreter:
         if all(isinstance(step, Unparsed) for step in steps):
             self._normalizer.apply(Respond(key=key, error=_UNKNOWN), message)
 
-    def replied(self, tag: str, reply: Reply, message: bytes | None) -> None:
+    def on_reply(self, tag: str, reply: Reply, message: bytes | None) -> None:
         """A request of ours was answered, refused, or is overdue: then there is no message."""
         assert isinstance(self._converter, Requester)
         try:
-            self._run(self._converter.replied(tag, reply), message)
+            self._run(self._converter.on_reply(tag, reply), message)
         except Exception as error:  # noqa: BLE001 - as above
             self._unparsed(error, message)
         else:
@@ -156,17 +156,17 @@ class Interpreter:
         """Whether a message that is sent now joins the running turn."""
         return self._converter.steers()
 
-    def opened(self, spec: Spec) -> None:
+    def on_open(self, spec: Spec) -> None:
         """A process has started."""
-        self._run(self._converter.opened(spec), None)
+        self._run(self._converter.on_open(spec), None)
 
-    def closed(self, exit: Exit, *, resumable: bool) -> None:
+    def on_close(self, exit: Exit, *, resumable: bool) -> None:
         """The process is gone, by itself or by us."""
-        self._run(self._converter.closed(exit), None)
+        self._run(self._converter.on_close(exit), None)
         if not exit.expected:
             self._normalizer.process_gone(exit, resumable=resumable)
 
-    def claimed(self) -> bool:
+    def take_claims(self) -> bool:
         """Whether there was a claim since somebody last asked."""
         claimed, self._claims = self._claims, False
         return claimed

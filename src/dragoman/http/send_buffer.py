@@ -21,7 +21,7 @@ SHORT_PAGE_BYTES = 256 * 1024
 """A page while too much waits for readers."""
 
 
-class Connection(Protocol):
+class SendTarget(Protocol):
     """A connection, as far as an answer needs it."""
 
     def unframe(self) -> None:
@@ -46,7 +46,7 @@ class Backlog:
     def __init__(self, most_bytes: int = MAX_UNTAKEN_BYTES) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._buffered: dict[Connection, int] = {}
+        self._buffered: dict[SendTarget, int] = {}
 
     @contextmanager
     def page(self) -> Iterator[int]:
@@ -60,7 +60,7 @@ class Backlog:
             self._bytes -= size
 
     @contextmanager
-    def holding(self, connection: Connection, size: int) -> Iterator[None]:
+    def holding(self, connection: SendTarget, size: int) -> Iterator[None]:
         """So much waits for a reader. Others who take nothing make room where that is too much."""
         self._buffered[connection] = size
         self._bytes += size
@@ -71,7 +71,7 @@ class Backlog:
         finally:
             self._release(connection)
 
-    def _release(self, connection: Connection) -> None:
+    def _release(self, connection: SendTarget) -> None:
         self._bytes -= self._buffered.pop(connection, 0)
 
     def _make_room(self) -> None:
@@ -88,7 +88,7 @@ class Outgoing:
     """Carries out one request, with a hold on what its answer takes."""
 
     def __init__(
-        self, app: ASGIApp, connection: Connection, backlog: Backlog, *, is_old: bool
+        self, app: ASGIApp, connection: SendTarget, backlog: Backlog, *, is_old: bool
     ) -> None:
         self._app = app
         self._connection = connection

@@ -56,7 +56,7 @@ class StreamItem(Struct, kw_only=True):
     """A thought of the same speaker has started since."""
 
 
-class OpenRequest(Struct, kw_only=True):
+class StreamRequest(Struct, kw_only=True):
     """A request that nobody has answered."""
 
     body: Requested
@@ -82,7 +82,7 @@ class Ledger:
         """Completed calls without a result."""
         self.call_ids: set[str] = set()
         self.answered: set[str] = set()
-        self.requests: dict[str, OpenRequest] = {}
+        self.requests: dict[str, StreamRequest] = {}
         self.request_ids: set[str] = set()
         self.queue: tuple[str, ...] = ()
         """The messages that people saw waiting last."""
@@ -155,7 +155,7 @@ class Ledger:
 
     def _ask(self, body: Requested) -> None:
         self.request_ids.add(request_id(body))
-        self.requests[request_id(body)] = OpenRequest(body=body, turn=self.turn)
+        self.requests[request_id(body)] = StreamRequest(body=body, turn=self.turn)
         if self.turn is not None and not asked_by_subagent(body):
             self.turn.busy = True
 

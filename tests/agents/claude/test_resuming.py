@@ -39,9 +39,9 @@ class Session:
 
     def resume(self) -> list[Step]:
         """The process dies; the next one does not know the conversation, and ends."""
-        list(self._converter.closed(KILLED))
+        list(self._converter.on_close(KILLED))
         list(self._converter.command(Prompt(message_id="msg_2", text="Go on")))
-        return [*self.hear(FAILED), *self._converter.closed(REFUSED)]
+        return [*self.hear(FAILED), *self._converter.on_close(REFUSED)]
 
 
 def test_a_first_turn_that_was_never_written_down_begins_anew() -> None:

@@ -64,7 +64,7 @@ def test_without_a_result_all_answers_count_once_also_those_of_subagents() -> No
     said = assistant({"type": "text", "text": "Looking."}, parent_tool_use_id="toolu_1")
     said["message"].update(id="msg_s", model="n", usage={"input_tokens": 30, "output_tokens": 1})
     heard.hear(answer("msg_a", 1000), done, streamed(type="message_stop"), said, said)
-    heard.interpreter.closed(GONE, resumable=True)
+    heard.interpreter.on_close(GONE, resumable=True)
     bodies = [draft.body for draft in heard.interpreter.take() if isinstance(draft, Draft)]
     (end,) = [body for body in bodies if isinstance(body, TurnEnded)]
     assert end.usage

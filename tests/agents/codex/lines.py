@@ -32,10 +32,10 @@ class Heard:
         self.interpreter = Interpreter("codex", ADAPTER.converter(spec), normalizer, state)
         self.out: list[Output] = []
         """All that came out, what is for the agent included."""
-        self.interpreter.opened(spec)
-        self.replied("open", {"thread": {"id": THREAD}, "model": "m"})
+        self.interpreter.on_open(spec)
+        self.on_reply("open", {"thread": {"id": THREAD}, "model": "m"})
         self.say(Prompt(message_id="msg_1", text="Hi"))
-        self.replied("start:msg_1", {"turn": {"id": TURN}})
+        self.on_reply("start:msg_1", {"turn": {"id": TURN}})
         words = [{"type": "text", "text": "Hi"}]
         self.tell("turn/started", turn={"id": TURN})
         named = {"clientId": "msg_1"} if echoes_ids else {}
@@ -64,10 +64,10 @@ class Heard:
         """What a person's command becomes."""
         return [told for out in self.interpreter.command(command) for told in self._read(out)]
 
-    def replied(self, tag: str, result: Any) -> list[Told]:
+    def on_reply(self, tag: str, result: Any) -> list[Told]:
         """What comes of a request of ours that was answered."""
         line = msgspec.json.encode(result)
-        self.interpreter.replied(tag, Result(line), line)
+        self.interpreter.on_reply(tag, Result(line), line)
         return self._read(self.interpreter.take())
 
     def answers(self) -> list[Any]:

@@ -286,7 +286,7 @@ def joins(heard: Heard, *texts: str) -> None:
     """Messages are sent into the turn, and Codex says that they join it."""
     for number, text in enumerate(texts, 2):
         heard.say(Prompt(message_id=f"msg_{number}", text=text))
-        heard.replied(f"steer:msg_{number}", {"turnId": TURN})
+        heard.on_reply(f"steer:msg_{number}", {"turnId": TURN})
 
 
 def repeat(heard: Heard, text: str) -> list[Told]:

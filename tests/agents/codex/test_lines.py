@@ -132,7 +132,7 @@ def test_a_message_that_was_shown_before_it_was_repeated_is_shown_once() -> None
     heard = Heard()
     heard.tell("turn/completed", turn={"id": "turn-1", "status": "completed"})
     heard.say(Prompt(message_id="msg_2", text="More"))
-    heard.replied("start:msg_2", {"turn": {"id": "turn-2"}})
+    heard.on_reply("start:msg_2", {"turn": {"id": "turn-2"}})
     told = heard.tell("turn/started", turn={"id": "turn-2"})
     told += heard.tell("item/started", item={"type": "contextCompaction", "id": "c1"})
     told += heard.tell("item/completed", item={"type": "contextCompaction", "id": "c1"})
@@ -149,10 +149,10 @@ def test_an_interrupt_of_a_turn_that_was_refused_does_not_hit_the_next() -> None
     heard.tell("turn/completed", turn={"id": "turn-1", "status": "completed"})
     heard.say(Prompt(message_id="msg_2", text="More"))
     heard.say(Interrupt())
-    heard.interpreter.replied("start:msg_2", RpcError(code=-32600, message="no"), b"{}")
+    heard.interpreter.on_reply("start:msg_2", RpcError(code=-32600, message="no"), b"{}")
     heard.interpreter.take()
     heard.say(Prompt(message_id="msg_3", text="Again"))
-    heard.replied("start:msg_3", {"turn": {"id": "turn-3"}})
+    heard.on_reply("start:msg_3", {"turn": {"id": "turn-3"}})
     assert "turn/interrupt" not in [request.method for request in heard.requests()]
 
 
@@ -164,7 +164,7 @@ def test_a_message_that_came_too_late_to_join_begins_a_turn(is_over: bool) -> No
     refused = RpcError(code=-32600, message="no active turn to steer")
     if is_over:
         heard.tell("turn/completed", turn=over)
-    heard.interpreter.replied("steer:msg_2", refused, b"{}")
+    heard.interpreter.on_reply("steer:msg_2", refused, b"{}")
     heard.out += heard.interpreter.take()
     if not is_over:
         heard.tell("turn/completed", turn=over)
@@ -192,7 +192,7 @@ def used(heard: Heard, *totals: dict[str, Any]) -> Any:
 def begin(heard: Heard) -> None:
     """Another turn."""
     heard.say(Prompt(message_id="msg_2", text="Go on"))
-    heard.replied("start:msg_2", {"turn": {"id": "turn-2"}})
+    heard.on_reply("start:msg_2", {"turn": {"id": "turn-2"}})
     heard.tell("turn/started", turn={"id": "turn-2"}, turnId="turn-2")
 
 

@@ -227,7 +227,7 @@ def test_a_result_of_an_unknown_call_still_opens_and_closes(converter: MockConve
 def test_a_new_process_may_use_the_same_keys_again(converter: MockConverter) -> None:
     hear(converter, TOOL, {"type": "tool_output", "id": "t1", "text": "a"})
     exit = Exit(code=3, signal=None, expected=False, stderr=Stderr(truncated=False))
-    assert list(converter.closed(exit)) == []
+    assert list(converter.on_close(exit)) == []
     start, *_ = hear(converter, {"type": "tool_output", "id": "t1", "text": "a"})
     assert isinstance(start, StartItem)
     assert start.parent is None

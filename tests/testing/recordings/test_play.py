@@ -42,7 +42,7 @@ class Converter:
     def steers(self) -> bool:
         return False
 
-    def opened(self, spec: Spec) -> Iterator[Step]:
+    def on_open(self, spec: Spec) -> Iterator[Step]:
         self._greetings += 1
         yield Send(encode(type="hi", id=f"our-greeting-{self._greetings}"))
 
@@ -74,7 +74,7 @@ class Converter:
             case "done":
                 yield EndTurn(outcome="completed")
 
-    def closed(self, exit: Exit) -> Iterator[Step]:
+    def on_close(self, exit: Exit) -> Iterator[Step]:
         return iter(())
 
 

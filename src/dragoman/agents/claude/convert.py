@@ -363,11 +363,11 @@ class ClaudeConverter:
 
     # --- The process ---
 
-    def opened(self, spec: Spec) -> Iterator[Step]:
+    def on_open(self, spec: Spec) -> Iterator[Step]:
         """Say nothing: Claude Code needs no greeting."""
         return iter(())
 
-    def closed(self, exit: Exit) -> Iterator[Step]:
+    def on_close(self, exit: Exit) -> Iterator[Step]:
         """Forget what belonged to the process that is gone."""
         if self._lost is not None:
             for message_id in self._sent.all():

@@ -76,7 +76,7 @@ class CodexConverter:
 
     # --- The process ---
 
-    def opened(self, spec: Spec) -> Iterator[Step]:
+    def on_open(self, spec: Spec) -> Iterator[Step]:
         """Start a thread, or go on with one."""
         self._spec, self._manners = spec, Manners(spec)
         self._outbox.opening()
@@ -85,7 +85,7 @@ class CodexConverter:
         method, params = opening(spec, self._kept)
         yield Request(method=method, params={**params, **self._manners.thread()}, tag="open")
 
-    def closed(self, exit: Exit) -> Iterator[Step]:
+    def on_close(self, exit: Exit) -> Iterator[Step]:
         """Forget what was on its way, and who worked."""
         self._turn, self._begun, self._interrupting = None, False, False
         self._outbox.forget()
@@ -119,7 +119,7 @@ class CodexConverter:
         if not self._outbox.is_open:
             self._outbox.early(prompt)
             if not self._outbox.is_opening:
-                yield from self.opened(self._spec)  # the last try failed
+                yield from self.on_open(self._spec)  # the last try failed
         elif self._turn is not None:
             self._outbox.joins(prompt)
             yield self._request("turn/steer", f"steer:{prompt.message_id}",
@@ -168,7 +168,7 @@ class CodexConverter:
 
     # --- Replies ---
 
-    def replied(self, tag: str, reply: Reply) -> Iterator[Step]:
+    def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
         """Translate what became of a request."""
         what, _, message_id = tag.partition(":")
         match what:
@@ -211,7 +211,7 @@ class CodexConverter:
         if lost and self._kept == self._perhaps:
             # Codex was killed before it had written anything down: nothing is lost.
             self._kept = self._perhaps = None
-            yield from self.opened(self._spec)
+            yield from self.on_open(self._spec)
             return
         self._interrupting = False
         waiting = self._outbox.refused()

@@ -158,11 +158,11 @@ class MockConverter:
         """Say no: it reads its next prompt when it is done with this one."""
         return False
 
-    def opened(self, spec: Spec) -> Iterator[Step]:
+    def on_open(self, spec: Spec) -> Iterator[Step]:
         """Say nothing: the agent greets first."""
         return iter(())
 
-    def closed(self, exit: Exit) -> Iterator[Step]:
+    def on_close(self, exit: Exit) -> Iterator[Step]:
         """Forget the calls and helpers of the process that is gone."""
         self._forget()
         return iter(())

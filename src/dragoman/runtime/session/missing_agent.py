@@ -29,10 +29,10 @@ class _Silent:
     def steers(self) -> bool:
         return False
 
-    def opened(self, spec: Spec) -> Iterable[Step]:
+    def on_open(self, spec: Spec) -> Iterable[Step]:
         return ()
 
-    def closed(self, exit: Exit) -> Iterable[Step]:
+    def on_close(self, exit: Exit) -> Iterable[Step]:
         return ()
 
 

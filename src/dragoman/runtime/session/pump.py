@@ -157,7 +157,7 @@ class Pump:
         heard = process.take()
         for number, message in enumerate(heard, start=1):
             self._interpret(message)
-            if self._interpreter.claimed() and process.shared:
+            if self._interpreter.take_claims() and process.shared:
                 # What was held for a claim was said before the rest of this.
                 process.put_back(len(heard) - number)
                 return
@@ -171,7 +171,7 @@ class Pump:
             case IncomingRequest(key=key, message=line):
                 self._interpreter.on_request(key, line)
             case Response(tag=tag, reply=reply, message=reply_line):
-                self._interpreter.replied(tag, reply, reply_line)
+                self._interpreter.on_reply(tag, reply, reply_line)
             case _:
                 self._interpreter.stray(heard.error, heard.message)
 
@@ -199,7 +199,7 @@ class Pump:
             self.mail.requeue()  # nobody has heard it: the next process does
         else:
             self.take_back_mail()
-        self._interpreter.closed(exit, resumable=self._resumable)
+        self._interpreter.on_close(exit, resumable=self._resumable)
         await self.flush()
 
     def take_back_mail(self) -> None:
@@ -279,7 +279,7 @@ class Pump:
         self.process = process = await self._open(launch, found)
         self._proven, self._resumes = False, self._state.confirmed
         log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
-        self._interpreter.opened(spec)
+        self._interpreter.on_open(spec)
         await self._carry_out(self._interpreter.take())
 
     async def _open(self, launch: Launch, found: InstalledAgent) -> Channel:
@@ -332,7 +332,7 @@ class Pump:
         self.process = None
         self.mail.requeue()
         exit = process.exit()
-        self._interpreter.closed(exit, resumable=True)
+        self._interpreter.on_close(exit, resumable=True)
         return exit
 
     async def _call_off(self) -> None:

@@ -126,7 +126,7 @@ class _Player:
         caused = False
         launch = self._adapter.launch(self._spec, self._adapter.command)
         self._sides.append(counterpart(self._adapter, launch, self._names))
-        self._interpreter.opened(self._spec)
+        self._interpreter.on_open(self._spec)
         self._settle()
         for entry in run.entries:
             match entry:
@@ -175,7 +175,7 @@ class _Player:
                 self._interpreter.stray(error, message)
             case Response(tag=tag, reply=reply, message=answer):
                 self._note(answer or b"")
-                self._interpreter.replied(tag, reply, answer)
+                self._interpreter.on_reply(tag, reply, answer)
 
     def _note(self, line: bytes) -> None:
         self._heard_at[id(line)] = len(self._native)
@@ -231,7 +231,7 @@ class _Player:
         self._lost_lines |= {recorded: message_id for message_id, recorded in self._on_way.items()}
         self._on_way.clear()
         resumable = caused or (self._state.confirmed and self._resumes())
-        self._interpreter.closed(exit, resumable=resumable)
+        self._interpreter.on_close(exit, resumable=resumable)
         if caused:
             self._normalizer.interrupted("restart")
         self._take(self._interpreter.take())

@@ -14,7 +14,6 @@ from dragoman.adapter import Spec
 from dragoman.agents import adapters
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer
 from dragoman.core.redaction import Redaction
 from dragoman.schema.events import Draft
 from dragoman.store.ids import new_id
@@ -74,9 +73,8 @@ def _lines(count: int) -> list[bytes]:
 def _drafts(lines: Sequence[bytes]) -> list[Draft]:
     adapter = adapters()["mock"]
     spec = Spec(session_id="s", agent="mock", agent_mode="build", directory="/")
-    normalizer = Normalizer(new_id)
     state = SessionState(agent_mode="build")
-    interpreter = Interpreter("mock", adapter.converter(spec), normalizer, state)
+    interpreter = Interpreter("mock", adapter.converter(spec), state, new_id)
     interpreter.receive(say(type="message_start", id="m1"))
     for line in lines:
         interpreter.receive(line)

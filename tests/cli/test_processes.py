@@ -18,7 +18,7 @@ def test_what_runs_is_listed_with_whom_it_is_for(beside: Beside) -> None:
     assert str(found["pid"]) == pid
     tree = beside.run("ps", "--tree").stdout
     assert "COMMAND" in tree
-    assert "mock_agent" in tree
+    assert "testing.mock.agent" in tree
 
 
 def test_an_unknown_option_is_named(beside: Beside) -> None:

@@ -6,8 +6,7 @@ import itertools
 
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer
-from dragoman.core.restore import restore
+from dragoman.core.normalize import Output
 from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,
@@ -19,7 +18,7 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import Approver, PermissionRequested, Stderr
-from dragoman.steps import Delivered, EndTurn, Report, Step
+from dragoman.steps import Step
 
 from .dialect import (
     UNDECODABLE,
@@ -56,21 +55,19 @@ class Stage:
 
     def _set_up(self) -> None:
         self.converter = Scripted()
-        self.normalizer = Normalizer(self._new_id)
-        self.interpreter = Interpreter("test", self.converter, self.normalizer, self.state)
+        self.interpreter = Interpreter("test", self.converter, self.state, self._new_id)
 
     def play(self, *acts: Act) -> Stage:
         for act in acts:
             self._play(act)
-            self._record()
+            self._record(self.interpreter.take())
         return self
 
     def say(self, *steps: Step) -> Stage:
         """The agent says one message."""
         return self.play(Say(steps))
 
-    def _record(self) -> None:
-        outputs = self.normalizer.take()
+    def _record(self, outputs: list[Output]) -> None:
         before = len(self.tape.bodies)
         self.tape.record(outputs)
         for body in self.tape.bodies[before:]:
@@ -85,7 +82,7 @@ class Stage:
             case Write(echoed=echoed):
                 self._write(echoed)
             case Stop():
-                if self.normalizer.turn_id is not None:
+                if self.interpreter.turn_id is not None:
                     self.command(Interrupt())
             case Answer(favourably=favourably):
                 self._answer(favourably)
@@ -94,14 +91,14 @@ class Stage:
             case Cut():
                 exit = Exit(code=None, signal=9, expected=True, stderr=STDERR)
                 self.interpreter.on_close(exit, resumable=True)
-                self.normalizer.interrupted("interrupt")
+                self.interpreter.cut_turn("interrupt")
             case Refuse():
                 self._refuse()
             case Restart():
                 self._restart()
             case Terminate():
-                self.normalizer.take_back("session_end")
-                self.normalizer.terminated()
+                self.interpreter.take_back("session_end")
+                self.interpreter.terminate()
 
     def _hear(self, message: bytes, steps: tuple[Step, ...]) -> None:
         self.said.append((message, steps))
@@ -110,7 +107,7 @@ class Stage:
 
     def _prompt(self) -> Prompt | None:
         """The next message, where the runtime would hand one over."""
-        if self.normalizer.ended or (self.normalizer.turn_id is not None and not self._steers):
+        if self.interpreter.ended or (self.interpreter.turn_id is not None and not self._steers):
             return None
         number = len(self.prompts) + 1
         self.prompts.append(Prompt(message_id=f"m{number}", text=f"words {number}"))
@@ -123,19 +120,17 @@ class Stage:
 
     def _refuse(self) -> None:
         if prompt := self._prompt():
-            self.normalizer.remember(prompt)
-            self.normalizer.apply(Delivered(message_id=prompt.message_id), None)
-            self.normalizer.apply(Report(message="no", code="launch_failed"), None)
-            self.normalizer.apply(EndTurn(outcome="failed"), None)
-            self.normalizer.never_came_up("no", None)
+            self.interpreter.remember(prompt)
+            self.interpreter.deliver(prompt.message_id)
+            self.interpreter.fail_turn("no", "launch_failed")
+            self.interpreter.give_up("no", None)
 
     def command(self, command: Command) -> None:
         for outputs in self.interpreter.command(command):
-            self.normalizer.out = outputs
-            self._record()
+            self._record(outputs)
 
     def _answer(self, favourably: bool) -> None:
-        for request in self.normalizer.requests.values():
+        for request in self.interpreter.requests:
             who = Approver(token="t1", scope="approve")
             if isinstance(request.body, PermissionRequested):
                 reply: PermissionReply = "always" if favourably else "reject"
@@ -147,6 +142,5 @@ class Stage:
 
     def _restart(self) -> None:
         self._set_up()
-        for body in self.tape.bodies:
-            restore(self.normalizer, body)
-        self.normalizer.interrupted("restart")
+        self.interpreter.restore(self.tape.bodies)
+        self.interpreter.cut_turn("restart")

@@ -49,7 +49,7 @@ QUESTION = AskQuestion(key="q", questions=(Question(prompt="Why?"),))
 
 def test_a_permission_names_the_item_it_is_about(stage: Stage) -> None:
     stage.say(*whole(CALL)).say(ASK)
-    (asked,) = stage.normalizer.requests.values()
+    (asked,) = stage.interpreter.requests
     call = next(item for item in completed(stage) if item.kind == "tool_call")
     assert asked.body.metadata == {"command": "ls", "rule": "bash", "item_id": call.item_id}
 
@@ -217,8 +217,8 @@ def test_a_session_that_has_ended_does_not_end_again_because_it_never_came_up(
     stage: Stage,
 ) -> None:
     stage.say(EndSession())
-    stage.normalizer.never_came_up("too late", DIED)
-    assert stage.normalizer.take() == []
+    stage.interpreter.give_up("too late", DIED)
+    assert stage.interpreter.take() == []
 
 
 def test_what_cannot_be_decoded_harms_nothing_around_it(stage: Stage) -> None:
@@ -232,7 +232,7 @@ def test_what_cannot_be_decoded_harms_nothing_around_it(stage: Stage) -> None:
 
 def test_an_oversize_message_has_the_hash_of_all_of_it(stage: Stage) -> None:
     stage.interpreter.oversize(5000, "abc123", b'{"type":')
-    (draft,) = stage.normalizer.take()
+    (draft,) = stage.interpreter.take()
     assert getattr(draft, "raw", None) == b'{"type":'
     body = getattr(draft, "body", None)
     assert isinstance(body, AgentUnparsed)

@@ -11,7 +11,7 @@ import pytest
 from dragoman.adapter import Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.normalize import Output
 from dragoman.facts import IgnoredMessage
 from dragoman.schema.commands import AnswerPermission, Command, PermissionMode, Prompt
 from dragoman.schema.events import AgentUnparsed, Draft, SessionUpdated
@@ -77,10 +77,14 @@ def interpreter(
     ignored: tuple[IgnoredMessage, ...] | None = None,
 ) -> Interpreter:
     numbers = itertools.count(1)
-    normalizer = Normalizer(lambda kind: f"{kind}_{next(numbers)}")
     state = SessionState(agent_mode="build", permission_mode=mode)
     return Interpreter(
-        "test", converter, normalizer, state, on_defect=defects.append, ignored=ignored
+        "test",
+        converter,
+        state,
+        lambda kind: f"{kind}_{next(numbers)}",
+        on_defect=defects.append,
+        ignored=ignored,
     )
 
 
@@ -204,10 +208,9 @@ def test_case_16_a_defect_of_a_dialect_is_handed_out_and_what_an_agent_says_is_n
 ) -> None:
     """Before, nobody learned of it: the message became `agent.unparsed`, and that was all."""
     found: list[Exception] = []
-    normalizer = Normalizer(lambda kind: kind)
     state = SessionState(agent_mode="build")
     converter = Scripted(error=error)
-    told = Interpreter("test", converter, normalizer, state, on_defect=found.append)
+    told = Interpreter("test", converter, state, str, on_defect=found.append)
     told.receive(b"{}")
     told.on_request("1", b"{}")
     told.on_reply("tag", Result(b"1"), b"{}")

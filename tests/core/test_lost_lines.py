@@ -14,7 +14,6 @@ from dragoman.adapter import Spec
 from dragoman.agents.mock import ADAPTER
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer
 from dragoman.schema.commands import Prompt
 from dragoman.testing.mock.lines import Ask, Pause, encode
 from dragoman.testing.mock.prompts import choose
@@ -43,18 +42,17 @@ def lines(prompt: str) -> tuple[bytes, ...]:
 
 
 def play(said: list[bytes]) -> Tape:
-    normalizer = Normalizer(new_ids())
     spec = Spec(session_id="s1", agent="mock", agent_mode="build", directory="/")
     state = SessionState(agent_mode="build")
-    interpreter = Interpreter("mock", ADAPTER.converter(spec), normalizer, state)
+    interpreter = Interpreter("mock", ADAPTER.converter(spec), state, new_ids())
     tape = Tape()
     for outputs in interpreter.command(Prompt(message_id="m1", text="go")):
         tape.record(outputs)
     for line in said:
         interpreter.receive(line)
         tape.record(interpreter.take())
-    normalizer.terminated()
-    tape.record(normalizer.take())
+    interpreter.terminate()
+    tape.record(interpreter.take())
     return tape
 
 

@@ -185,7 +185,7 @@ def test_an_error_comes_after_the_message_it_answers() -> None:
 
 def test_an_echo_before_the_acceptance_is_the_acceptance() -> None:
     stage = Stage()
-    stage.normalizer.remember(Prompt(message_id="m1", text="words"))
+    stage.interpreter.remember(Prompt(message_id="m1", text="words"))
     stage.say(Echo(message_id="m1", native_id="n1", text="words"))
     assert Delivered(message_id="m1") in stage.tape.others
     stage.say(Delivered(message_id="m1"))
@@ -201,7 +201,7 @@ def test_an_echo_before_the_acceptance_is_the_acceptance() -> None:
 def test_case_16_an_answer_without_a_word_about_the_message_comes_after_it(answer: Step) -> None:
     """Before, where the lines were lost in which an agent accepts a message, it came too late."""
     stage = Stage()
-    stage.normalizer.remember(Prompt(message_id="m1", text="words"))
+    stage.interpreter.remember(Prompt(message_id="m1", text="words"))
     stage.say(answer)
     assert Delivered(message_id="m1") in stage.tape.others
     assert stage.tape.types()[1:3] == ["turn.started", "item.started"]
@@ -212,15 +212,15 @@ def test_case_16_an_answer_without_a_word_about_the_message_comes_after_it(answe
 
 def test_case_16_a_turn_that_the_agent_begins_itself_takes_no_message() -> None:
     stage = Stage()
-    stage.normalizer.remember(Prompt(message_id="m1", text="words"))
+    stage.interpreter.remember(Prompt(message_id="m1", text="words"))
     stage.say(BeginTurn(), MESSAGE)
     assert stage.tape.others == []
 
 
 def test_a_message_that_was_taken_back_is_not_shown() -> None:
     stage = Stage()
-    stage.normalizer.remember(Prompt(message_id="m1", text="words"))
-    stage.normalizer.forget("m1")
+    stage.interpreter.remember(Prompt(message_id="m1", text="words"))
+    stage.interpreter.forget("m1")
     stage.say(MESSAGE)
     assert stage.tape.others == []
 
@@ -246,9 +246,9 @@ def test_attachments_are_parts_of_the_message() -> None:
         for path, mime in (("/a.txt", None), ("/b.png", "image/png"), ("/huge.png", "image/png"))
     )
     prompt = Prompt(message_id="m1", text="look", attachments=files, images={"/b.png": b"pixels"})
-    stage.normalizer.remember(prompt)
-    stage.normalizer.apply(Delivered(message_id="m1"), None)
-    given = stage.normalizer.take()
+    stage.interpreter.remember(prompt)
+    stage.interpreter.deliver("m1")
+    given = stage.interpreter.take()
     stage.tape.record(given)
     (kept,) = (each for each in given if isinstance(each, StoreFile))
     assert kept.data == b"pixels"

@@ -79,7 +79,7 @@ def test_what_a_mode_decides_is_still_in_the_stream() -> None:
     assert isinstance(resolved, PermissionResolved)
     assert resolved.approver
     assert resolved.approver.rule == "mode:bypass"
-    assert stage.normalizer.requests == {}
+    assert not stage.interpreter.requests
 
 
 def test_what_nobody_answers_is_refused_by_the_deadline() -> None:
@@ -87,8 +87,8 @@ def test_what_nobody_answers_is_refused_by_the_deadline() -> None:
         AskPermission(key="p", action="bash"),
         AskQuestion(key="q", questions=(Question(prompt="Why?"),)),
     )
-    for key, request in list(stage.normalizer.requests.items()):
-        answer = overdue(key, request.body, 2.5)
+    for request in list(stage.interpreter.requests):
+        answer = overdue(request.key, request.body, 2.5)
         body = resolution(request.body, answer)
         assert body is not None
         assert body.status in ("reject", "rejected")

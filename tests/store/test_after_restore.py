@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dragoman.errors import StartRefused
-from dragoman.store import after_restore
+from dragoman.store import Append, after_restore
 from dragoman.store.sqlite import DATABASE, SqliteStore
 from tests.store.shelf import create, everything, outside, said, using
 
@@ -17,7 +17,7 @@ async def two(store: SqliteStore) -> None:
     """Two sessions with some events."""
     for name in ("one", "two"):
         await create(store, name)
-        await store.append(name, [said("a"), said("b")])
+        await store.append(Append(name, [said("a"), said("b")]))
 
 
 async def told(store: SqliteStore) -> list[list[str]]:

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.errors import SessionExists, StorageFull
 from dragoman.schema.events import decode
+from dragoman.store import Append
 from dragoman.store.schema import PAGE_SIZE
 from dragoman.store.sqlite import DATABASE, SqliteStore
 from tests.store.shelf import create, everything, outside, refusing, said, titles, using
@@ -28,8 +29,8 @@ def commits(data_dir: Path) -> int:
 def test_append_resolves_to_the_last_sequence_and_numbers_without_a_hole(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        assert await store.append("s", [said("a"), said("b")]) == 3
-        assert await store.append("s", [said("c")]) == 4
+        assert await store.append(Append("s", [said("a"), said("b")])) == 3
+        assert await store.append(Append("s", [said("c")])) == 4
         assert store.sequence("s") == 4
         assert await store.position("s") == (4, False)
         events = msgspec.json.decode(b"[" + await everything(store, "s") + b"]")
@@ -41,7 +42,7 @@ def test_append_resolves_to_the_last_sequence_and_numbers_without_a_hole(data_di
 def test_an_event_is_stamped_once_and_survives_a_new_store_byte_for_byte(data_dir: Path) -> None:
     async def write(store: SqliteStore) -> bytes:
         await create(store, "s")
-        await store.append("s", [said("a"), said("ü\u2028")])
+        await store.append(Append("s", [said("a"), said("ü\u2028")]))
         return await everything(store, "s")
 
     async def read(store: SqliteStore) -> bytes:
@@ -63,7 +64,7 @@ def test_appends_that_wait_together_are_committed_together(data_dir: Path) -> No
         with outside(data_dir) as db:
             before = commits(data_dir)
             db.execute("BEGIN IMMEDIATE")  # the writer waits while this is held
-            waiting = [store.append(f"s{at % 10}", [said(f"{at}")]) for at in range(1000)]
+            waiting = [store.append(Append(f"s{at % 10}", [said(f"{at}")])) for at in range(1000)]
             db.execute("ROLLBACK")
         await asyncio.gather(*waiting)
         assert 1 <= commits(data_dir) - before <= 2
@@ -79,7 +80,7 @@ def test_a_batch_of_any_size_is_stored_whole_and_in_order(data_dir: Path) -> Non
         for size in (1, 3, 4, 31, 33, 255, 256, 257, 300):
             texts = [f"{size}-{at}" for at in range(size)]
             wanted += texts
-            await store.append("s", [said(text) for text in texts])
+            await store.append(Append("s", [said(text) for text in texts]))
         assert titles(await everything(store, "s")) == wanted
 
     using(data_dir, work)
@@ -88,13 +89,13 @@ def test_a_batch_of_any_size_is_stored_whole_and_in_order(data_dir: Path) -> Non
 def test_a_refused_write_stores_nothing_and_frees_its_sequences(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("before")])
+        await store.append(Append("s", [said("before")]))
         with refusing(data_dir):
             with pytest.raises(StorageFull, match="no room"):
-                await store.append("s", [said("x"), said("y")])
+                await store.append(Append("s", [said("x"), said("y")]))
             assert await store.position("s") == (2, False)
         assert store.sequence("s") == 2
-        assert await store.append("s", [said("after")]) == 3
+        assert await store.append(Append("s", [said("after")])) == 3
         assert titles(await everything(store, "s")) == ["session.started", "before", "after"]
 
     using(data_dir, work)
@@ -106,12 +107,14 @@ def test_what_was_numbered_after_a_failed_write_fails_too_and_no_hole_is_left(
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
         with refusing(data_dir, "instr(new.line, 'poison')"):
-            futures = [store.append("s", [said(text)]) for text in ("good", "poison", "late")]
+            futures = [
+                store.append(Append("s", [said(text)])) for text in ("good", "poison", "late")
+            ]
             results = await asyncio.gather(*futures, return_exceptions=True)
         assert results[0] == 2
         assert [type(result) for result in results[1:]] == [StorageFull, StorageFull]
         assert store.sequence("s") == 2
-        assert await store.append("s", [said("next")]) == 3
+        assert await store.append(Append("s", [said("next")])) == 3
         assert titles(await everything(store, "s")) == ["session.started", "good", "next"]
 
     using(data_dir, work)
@@ -123,8 +126,8 @@ def test_a_failed_write_costs_no_other_session_its_own(data_dir: Path) -> None:
         await create(store, "bad")
         with refusing(data_dir, "instr(new.line, 'poison')"), outside(data_dir) as db:
             db.execute("BEGIN IMMEDIATE")  # so that they are one group
-            bad = store.append("bad", [said("poison")])
-            good = [store.append("good", [said(f"{at}")]) for at in range(20)]
+            bad = store.append(Append("bad", [said("poison")]))
+            good = [store.append(Append("good", [said(f"{at}")])) for at in range(20)]
             db.execute("ROLLBACK")
             with pytest.raises(StorageFull):
                 await bad
@@ -150,7 +153,7 @@ def test_an_append_is_in_the_file_when_it_resolves(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
         for count in range(2, 30):
-            assert await store.append("s", [said("x")]) == count
+            assert await store.append(Append("s", [said("x")])) == count
             with outside(data_dir) as db:
                 assert db.execute("SELECT count(*) FROM events").fetchone() == (count,)
 

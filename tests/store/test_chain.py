@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.schema.events import Draft, ItemDelta
+from dragoman.store import Append
 from dragoman.store.chain import ORIGIN
 from dragoman.store.live_tail import LINKED_EVENTS
 from dragoman.store.repair.salvage import damage, ensure_sound
@@ -82,8 +83,8 @@ def test_case_36_links_are_those_of_the_lines_after_any_appends_failures_and_res
         for kind, count, size, name in part:
             with refusing(folder) if kind == "refused" else nullcontext():
                 # Two under way: where the first fails, what was numbered after it fails too.
-                writes = [store.append(name, [said("é" * size)])]
-                writes.append(store.append(name, [piece("x" * size)] * count))
+                writes = [store.append(Append(name, [said("é" * size)]))]
+                writes.append(store.append(Append(name, [piece("x" * size)] * count)))
                 await asyncio.gather(*writes, return_exceptions=True)
         for name in ("one", "two"):
             last, _ = await store.position(name)
@@ -105,7 +106,7 @@ def test_case_36_links_are_those_of_the_lines_after_any_appends_failures_and_res
 def test_a_page_and_a_position_have_the_link_of_their_last_event(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said(f"{at}" * 100, b"[1]") for at in range(40)])
+        await store.append(Append("s", [said(f"{at}" * 100, b"[1]") for at in range(40)]))
         whole = await store.read("s", 0, 10_000, raw=False)
         wanted = recomputed([line for line, _ in stored(data_dir)[1]])
         for raw in (False, True):
@@ -125,9 +126,9 @@ def test_a_stream_tells_links_while_it_reads_from_the_file_and_live(data_dir: Pa
         await create(store, "s")
         live = asyncio.create_task(gather_until(store.follow("s", 0), 3001))
         for _ in range(5):
-            await store.append("s", [piece("x") for _ in range(400)])
+            await store.append(Append("s", [piece("x") for _ in range(400)]))
         for at in range(1000):
-            await store.append("s", [piece(f"{at}")])
+            await store.append(Append("s", [piece(f"{at}")]))
         seen, late = await live, await gather_until(store.follow("s", 0), 3001)
         wanted = recomputed([line for _, line in lines(late)])
         raw = await gather_until(store.follow("s", 0, raw=True), 3001)
@@ -146,9 +147,9 @@ def test_what_is_more_than_a_piece_of_a_text_comes_with_its_link(data_dir: Path)
         await create(store, "s")
         live = asyncio.create_task(gather_until(store.follow("s", 1), 4))
         await asyncio.sleep(0)
-        await store.append("s", [piece("a")])
-        await store.append("s", [said("b")])
-        await store.append("s", [ENDED])
+        await store.append(Append("s", [piece("a")]))
+        await store.append(Append("s", [said("b")]))
+        await store.append(Append("s", [ENDED]))
         told = links(await live)
         assert [sequence for sequence, _ in told] == [3, 4]
 
@@ -164,7 +165,7 @@ def test_case_36_an_old_database_gets_the_links_that_a_new_one_has(data_dir: Pat
             await create(store, name)
         for at in range(50):
             for name in ("one", "two", "gone"):
-                await store.append(name, [said(f"{at}", b'{"n":1}'), piece("y" * 5000)])
+                await store.append(Append(name, [said(f"{at}", b'{"n":1}'), piece("y" * 5000)]))
         await store.delete("gone")
 
     async def read(store: SqliteStore) -> bytes:
@@ -196,7 +197,7 @@ def test_case_36_a_log_that_does_not_fit_its_chain_is_found_and_linked_anew(
 ) -> None:
     async def write(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said(f"{at}") for at in range(5)])
+        await store.append(Append("s", [said(f"{at}") for at in range(5)]))
 
     async def count(store: SqliteStore) -> int:
         return (await store.position("s"))[0]
@@ -218,7 +219,7 @@ def test_case_36_a_broken_last_link_is_noticed_by_who_reads(
 ) -> None:
     async def write(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("a"), said("b")])
+        await store.append(Append("s", [said("a"), said("b")]))
 
     async def read(store: SqliteStore) -> None:
         with caplog.at_level(logging.ERROR):

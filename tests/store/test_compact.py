@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.schema.events import Draft, ItemCompleted, ItemDelta, ItemStarted
 from dragoman.schema.items import Item, Json, Text
+from dragoman.store import Append
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import create, using
 
@@ -90,7 +91,7 @@ def test_a_compact_page_leaves_out_the_deltas_of_what_is_completed_on_it(
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
         if written := drafts(steps):
-            await store.append("s", written)
+            await store.append(Append("s", written))
         whole = await pages(store, limit, compact=False)
         compact = await pages(store, limit, compact=True)
         assert compact == [(without_deltas(events), about) for events, about in whole]

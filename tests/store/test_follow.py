@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.errors import SessionNotFound
-from dragoman.store import Batch
+from dragoman.store import Append, Batch
 from dragoman.store.live_tail import MAX_TAIL_BYTES
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import (
@@ -59,11 +59,13 @@ def test_live_from_memory_and_late_from_the_file_give_the_same_events(
         await listening()
         resumed: list[tuple[int, asyncio.Task[bytes]]] = []
         for at, size in enumerate(sizes):
-            last = await store.append("s", [said(f"{at}-" + "é" * length) for _ in range(size)])
+            last = await store.append(
+                Append("s", [said(f"{at}-" + "é" * length) for _ in range(size)])
+            )
             if at < len(starts):
                 after = min(starts[at], last)
                 resumed.append((after, asyncio.create_task(follow_all(store, after))))
-        await store.append("s", [ENDED])
+        await store.append(Append("s", [ENDED]))
         live = await early
         late = await follow_all(store)
         assert lines(live) == lines(late)
@@ -104,13 +106,13 @@ def test_a_reader_with_a_sink_gets_each_event_once_and_in_order(
         reader = asyncio.create_task(read(store))
         waiting = []
         for size, pause in zip(sizes, pauses, strict=False):
-            waiting.append(store.append("s", [said("x") for _ in range(size)]))
+            waiting.append(store.append(Append("s", [said("x") for _ in range(size)])))
             for _ in range(pause):
                 await asyncio.sleep(0)
             if pause == 3:
                 store.notify_all()
                 await waiting[-1]
-        await store.append("s", [ENDED])
+        await store.append(Append("s", [ENDED]))
         await reader
         assert lines(b"".join(seen)) == lines(await follow_all(store))
 
@@ -125,7 +127,7 @@ def test_a_reader_that_comes_with_nothing_new_waits_for_the_bell(data_dir: Path)
             waiting = asyncio.ensure_future(anext(batches))
             await listening()
             assert not waiting.done()
-            await store.append("s", [said("now")])
+            await store.append(Append("s", [said("now")]))
             batch = await waiting
             assert (batch.last, [at for at, _ in lines(batch.frames)]) == (2, [2])
 
@@ -152,7 +154,7 @@ def test_readers_at_the_same_place_share_one_object(data_dir: Path) -> None:
         readers = [store.follow("s", 1, raw=False) for _ in range(20)]
         waiting = [asyncio.ensure_future(anext(reader)) for reader in readers]
         await listening()
-        await store.append("s", [said("x" * 1000)])
+        await store.append(Append("s", [said("x" * 1000)]))
         batches = await asyncio.gather(*waiting)
         assert len({id(batch.frames) for batch in batches}) == 1
         for reader in readers:
@@ -167,9 +169,9 @@ def test_a_slow_reader_misses_nothing_and_memory_keeps_only_a_short_tail(data_di
         async with aclosing(store.follow("s", 0, raw=False)) as batches:
             seen = (await anext(batches)).frames
             for _ in range(60):  # while it does not take anything
-                await store.append("s", [said("x" * 10_000) for _ in range(20)])
+                await store.append(Append("s", [said("x" * 10_000) for _ in range(20)]))
             assert store._feeds["s"]._tail_bytes <= MAX_TAIL_BYTES
-            await store.append("s", [ENDED])
+            await store.append(Append("s", [ENDED]))
             async for batch in batches:
                 seen += batch.frames
         assert [sequence for sequence, _ in lines(seen)] == list(range(1, 1203))
@@ -183,9 +185,9 @@ def test_a_failed_write_is_shown_to_nobody(data_dir: Path) -> None:
         reader = asyncio.create_task(follow_all(store, 1))
         await listening()
         with refusing(data_dir):
-            await asyncio.gather(store.append("s", [said("lost")]), return_exceptions=True)
-        await store.append("s", [said("kept")])
-        await store.append("s", [ENDED])
+            await asyncio.gather(store.append(Append("s", [said("lost")])), return_exceptions=True)
+        await store.append(Append("s", [said("kept")]))
+        await store.append(Append("s", [ENDED]))
         seen = await reader
         assert b"lost" not in seen
         assert [sequence for sequence, _ in lines(seen)] == [2, 3]
@@ -198,7 +200,7 @@ def test_following_ends_after_the_session_has_ended(data_dir: Path) -> None:
         await create(store, "s")
         live = asyncio.create_task(follow_all(store))
         await listening()
-        await store.append("s", [said("x"), ENDED])
+        await store.append(Append("s", [said("x"), ENDED]))
         assert lines(await live) == lines(await follow_all(store))
         assert await follow_all(store, 3) == b""
         return await follow_all(store)
@@ -213,7 +215,7 @@ def test_following_ends_after_the_session_has_ended(data_dir: Path) -> None:
         state = await store.session("s")
         assert state is not None
         state.state.ended = True
-        await store.append("s", [], state=state.state)
+        await store.append(Append("s", [], state=state.state))
 
     seen = using(data_dir, work)
     using(data_dir, ended)
@@ -260,7 +262,7 @@ def test_a_stopping_daemon_lets_readers_go_once_they_have_seen_all(data_dir: Pat
         await create(store, "s")
         reader = asyncio.create_task(follow_all(store))
         await listening()
-        await store.append("s", [said("last words")])
+        await store.append(Append("s", [said("last words")]))
         store.end_followers()
         assert [at for at, _ in lines(await reader)] == [1, 2]
 
@@ -274,8 +276,8 @@ def test_a_reader_of_native_messages_gets_the_same_live_and_late(data_dir: Path)
         await listening()
         for at in range(20):
             native = b'{"at":%d}' % at
-            await store.append("s", [said("a", native), said("b", native)])
-        await store.append("s", [ENDED])
+            await store.append(Append("s", [said("a", native), said("b", native)]))
+        await store.append(Append("s", [ENDED]))
         seen = await live
         assert lines(seen) == lines(await follow_all(store, raw=True))
         assert seen.count(b'"raw":{"at":7}}') == 2
@@ -286,7 +288,7 @@ def test_a_reader_of_native_messages_gets_the_same_live_and_late(data_dir: Path)
 def test_many_readers_that_come_and_go_leave_nothing_behind(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("x") for _ in range(50)])
+        await store.append(Append("s", [said("x") for _ in range(50)]))
         for _ in range(20):
             await asyncio.gather(
                 *(gather_until(store.follow("s", at, raw=False), 51) for at in range(50))

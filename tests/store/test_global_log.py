@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.schema.events import AgentUnparsed, Draft, TurnEnded, TurnStarted
-from dragoman.store import Batch, EventFilter, check
+from dragoman.store import Append, Batch, EventFilter, check
 from dragoman.store.global_log import EVERYTHING
 from dragoman.store.live_tail import MAX_TAIL_BYTES
 from dragoman.store.repair.salvage import rescue
@@ -96,7 +96,7 @@ def test_live_late_and_resumed_readers_see_the_same_log(
             await create(store, name)
         waiting = []
         for name, size, waits in writes:
-            waiting.append(store.append(name, [said("é" * length) for _ in range(size)]))
+            waiting.append(store.append(Append(name, [said("é" * length) for _ in range(size)])))
             if waits:
                 await waiting[-1]
                 store.notify_all()
@@ -138,7 +138,7 @@ def test_a_ring_tells_a_silent_reader_where_it_stands(data_dir: Path) -> None:
             await anext(batches)
             waiting = asyncio.ensure_future(anext(batches))
             await listening()
-            await store.append("s", [said("not chosen")])
+            await store.append(Append("s", [said("not chosen")]))
             await listening()
             store.notify_all()
             assert (await waiting).frames == b"id: %d\n\n" % store.global_log.position
@@ -150,10 +150,10 @@ def test_positions_go_on_where_the_newest_events_were_deleted(data_dir: Path) ->
     async def work(store: SqliteStore) -> tuple[int, Seen]:
         await create(store, "stays")
         await create(store, "goes")
-        await store.append("goes", [said("x") for _ in range(20)])
+        await store.append(Append("goes", [said("x") for _ in range(20)]))
         cursor = store.global_log.position
         await store.delete("goes")
-        await store.append("stays", [said("after the delete")])
+        await store.append(Append("stays", [said("after the delete")]))
         found = await up_to_now(store, cursor)
         assert names(found) == [("stays", 2)]
         assert names(await up_to_now(store)) == [("stays", 1), ("stays", 2)]
@@ -161,7 +161,7 @@ def test_positions_go_on_where_the_newest_events_were_deleted(data_dir: Path) ->
 
     async def again(store: SqliteStore) -> None:
         await store.watch("stays")
-        await store.append("stays", [said("after the restart")])
+        await store.append(Append("stays", [said("after the restart")]))
         assert names(await up_to_now(store, cursor)) == [("stays", 2), ("stays", 3)]
 
     async def delete_newest(store: SqliteStore) -> int:
@@ -209,12 +209,12 @@ def test_a_cursor_survives_a_database_that_was_put_back(data_dir: Path) -> None:
 
     async def lost(store: SqliteStore) -> int:
         await store.watch("s")
-        await store.append("s", [said("lost") for _ in range(50)])
+        await store.append(Append("s", [said("lost") for _ in range(50)]))
         return store.global_log.position
 
     async def restored(store: SqliteStore) -> None:
         await store.watch("s")
-        await store.append("s", [said("new")])
+        await store.append(Append("s", [said("new")]))
         found = await up_to_now(store, cursor)
         assert [event["data"] for _, event in found] == [{"title": "new"}]
 
@@ -230,7 +230,7 @@ def test_what_is_rescued_stays_where_it_was_among_all(data_dir: Path) -> None:
         for name in "ab":
             await create(store, name)
         for at in range(10):
-            await store.append("ab"[at % 2], [said(str(at))])
+            await store.append(Append("ab"[at % 2], [said(str(at))]))
         return await up_to_now(store)
 
     async def look(store: SqliteStore) -> Seen:
@@ -245,11 +245,11 @@ def test_what_is_rescued_stays_where_it_was_among_all(data_dir: Path) -> None:
 def test_a_position_that_cannot_be_is_given_anew_by_a_rescue(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("x")])
+        await store.append(Append("s", [said("x")]))
 
     async def go_on(store: SqliteStore) -> list[tuple[object, object]]:
         await store.watch("s")
-        await store.append("s", [said("y")])
+        await store.append(Append("s", [said("y")]))
         return names(await up_to_now(store))
 
     using(data_dir, work)
@@ -279,8 +279,8 @@ def test_filters_choose_the_same_live_and_late(data_dir: Path) -> None:
             tricky = Draft(
                 AgentUnparsed(error='"type":"session.ended"', location="x", raw_hash=None)
             )
-            await store.append("abc"[at % 3], [said('{"type":"session.ended"}'), tricky])
-        await store.append("b", [ENDED])
+            await store.append(Append("abc"[at % 3], [said('{"type":"session.ended"}'), tricky]))
+        await store.append(Append("b", [ENDED]))
         whole = await up_to_now(store)
         store.end_followers()
         for which, reader in zip(choices, live, strict=True):
@@ -307,9 +307,9 @@ def test_a_failed_write_is_shown_to_nobody(data_dir: Path) -> None:
         reader = asyncio.create_task(drain(store.global_log.follow(0)))
         await listening()
         with refusing(data_dir):
-            await asyncio.gather(store.append("s", [said("lost")]), return_exceptions=True)
+            await asyncio.gather(store.append(Append("s", [said("lost")])), return_exceptions=True)
             assert (await store.stats()).problem is not None
-        await store.append("s", [said("kept")])
+        await store.append(Append("s", [said("kept")]))
         assert (await store.stats()).problem is None
         store.end_followers()
         assert names(await reader) == [("s", 1), ("s", 2)]
@@ -323,7 +323,7 @@ def test_a_slow_reader_misses_nothing_and_memory_keeps_only_a_short_tail(data_di
         async with aclosing(store.global_log.follow(0)) as batches:
             found = (await anext(batches)).frames
             for _ in range(60):  # while it does not take anything
-                await store.append("s", [said("x" * 10_000) for _ in range(20)])
+                await store.append(Append("s", [said("x" * 10_000) for _ in range(20)]))
             assert store.global_log._tail._tail_bytes <= MAX_TAIL_BYTES
             store.end_followers()
             async for batch in batches:
@@ -353,7 +353,7 @@ def test_native_messages_come_with_their_events_where_they_are_wanted(data_dir: 
         await listening()
         await create(store, "s")
         native = b'{"said":"%s"}' % (b"x" * 3000)
-        await store.append("s", [said("one", native), said("x" * 3000, native)])
+        await store.append(Append("s", [said("one", native), said("x" * 3000, native)]))
         late = []
         async with aclosing(store.global_log.follow(0, raw=True)) as batches:
             async for batch in batches:
@@ -372,11 +372,11 @@ def test_an_older_database_has_its_events_in_the_order_they_were_written(data_di
 
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("x") for _ in range(5)])
+        await store.append(Append("s", [said("x") for _ in range(5)]))
 
     async def go_on(store: SqliteStore) -> None:
         await store.watch("s")
-        await store.append("s", [said("y")])
+        await store.append(Append("s", [said("y")]))
         found = await up_to_now(store)
         assert [position for position, _ in found][:6] == [1, 2, 3, 4, 5, 6]
         assert names(found)[-1] == ("s", 7)
@@ -390,12 +390,12 @@ def test_an_older_database_has_its_events_in_the_order_they_were_written(data_di
 def test_what_happens_is_counted(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [Draft(TurnStarted(turn_id="t"))])
+        await store.append(Append("s", [Draft(TurnStarted(turn_id="t"))]))
         unparsed = Draft(AgentUnparsed(error="?", location="x", raw_hash=None))
         ended = Draft(TurnEnded(turn_id="t", outcome="completed"))
         async with aclosing(store.global_log.follow(0)) as batches:
             await anext(batches)
-            await store.append("s", [unparsed, ended])
+            await store.append(Append("s", [unparsed, ended]))
         counters, stats = store.counters, await store.stats()
         assert (counters.events, counters.turns_started, counters.unparsed) == (4, 1, 1)
         assert dict(counters.turns_ended) == {"completed": 1}

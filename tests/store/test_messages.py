@@ -16,7 +16,7 @@ from dragoman.schema.events import (
     QuestionRequested,
     QueueUpdated,
 )
-from dragoman.store import MessageRow
+from dragoman.store import Append, MessageRow
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import ENDED, create, message, row, said, using
 
@@ -54,9 +54,9 @@ def test_the_same_key_holds_after_the_message_was_delivered_and_the_session_ende
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
         await store.accept("s", message("m1", key="k"))
-        await store.append("s", [said("turn")], delivered=["m1"])
+        await store.append(Append("s", [said("turn")], delivered=["m1"]))
         ended = row("s", ended=True).state
-        await store.append("s", [ENDED], state=ended)
+        await store.append(Append("s", [ENDED], state=ended))
         again = await store.accept("s", message("m2", key="k"))
         assert (again.message_id, again.fresh) == ("m1", False)
 
@@ -105,7 +105,7 @@ def test_a_delivered_message_waits_no_more_and_that_is_stored_with_its_event(
         await create(store, "s")
         await store.accept("s", message("m1"))
         await store.accept("s", message("m2"))
-        await store.append("s", [said("m1")], delivered=["m1"])
+        await store.append(Append("s", [said("m1")], delivered=["m1"]))
         assert [waiting.message_id for waiting in await store.queued("s")] == ["m2"]
         found = await store.session("s")
         assert found is not None
@@ -118,7 +118,7 @@ def test_an_ended_session_takes_no_message_and_cancels_what_waited(data_dir: Pat
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
         await store.accept("s", message("m1"))
-        await store.append("s", [ENDED], state=row("s", ended=True).state)
+        await store.append(Append("s", [ENDED], state=row("s", ended=True).state))
         assert await store.queued("s") == []
         with pytest.raises(SessionEndedError):
             await store.accept("s", message("m2"))
@@ -131,11 +131,11 @@ def test_a_waiting_message_can_be_taken_back_once(data_dir: Path) -> None:
         await create(store, "s")
         await store.accept("s", message("m1"))
         empty = [Draft(QueueUpdated(messages=()))]
-        assert await store.append("s", empty, cancelled="m1") == 2
+        assert await store.append(Append("s", empty, cancelled="m1")) == 2
         assert await store.queued("s") == []
         with pytest.raises(Conflict, match="cancelled"):
-            await store.append("s", empty, cancelled="m1")
-        assert await store.append("s", [said("no number was lost")]) == 3
+            await store.append(Append("s", empty, cancelled="m1"))
+        assert await store.append(Append("s", [said("no number was lost")])) == 3
 
     using(data_dir, work)
 
@@ -146,12 +146,12 @@ def test_what_was_delivered_or_never_was_cannot_be_taken_back(data_dir: Path) ->
         await create(store, "t")
         await store.accept("s", message("m1"))
         with pytest.raises(NotFound):
-            await store.append("t", [said("x")], cancelled="m1")
-        await store.append("s", [said("x")], delivered=["m1"])
+            await store.append(Append("t", [said("x")], cancelled="m1"))
+        await store.append(Append("s", [said("x")], delivered=["m1"]))
         with pytest.raises(Conflict, match="delivered"):
-            await store.append("s", [said("x")], cancelled="m1")
+            await store.append(Append("s", [said("x")], cancelled="m1"))
         with pytest.raises(NotFound):
-            await store.append("s", [said("x")], cancelled="nothing")
+            await store.append(Append("s", [said("x")], cancelled="nothing"))
 
     using(data_dir, work)
 
@@ -163,7 +163,7 @@ def test_a_request_is_found_in_its_session_and_ends_as_its_resolution(data_dir: 
     async def ask(store: SqliteStore) -> None:
         await create(store, "s")
         await create(store, "t")
-        await store.append("s", [Draft(asked)])
+        await store.append(Append("s", [Draft(asked)]))
 
     async def answer(store: SqliteStore) -> None:
         found = await store.request("s", "perm_1")
@@ -172,7 +172,7 @@ def test_a_request_is_found_in_its_session_and_ends_as_its_resolution(data_dir: 
         assert await store.request("t", "perm_1") is None
         assert await store.request("s", "perm_2") is None
         await store.watch("s")
-        await store.append("s", [Draft(resolved)])
+        await store.append(Append("s", [Draft(resolved)]))
         found = await store.request("s", "perm_1")
         assert found is not None
         assert found.body == resolved
@@ -186,7 +186,7 @@ def test_a_question_is_kept_as_one(data_dir: Path) -> None:
 
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [Draft(asked)])
+        await store.append(Append("s", [Draft(asked)]))
         found = await store.request("s", "qst_1")
         assert found is not None
         assert (found.kind, found.body) == ("question", asked)

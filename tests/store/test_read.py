@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.errors import SessionNotFound
 from dragoman.schema.events import Draft, SessionUpdated
+from dragoman.store import Append
 from dragoman.store.reader import MAX_BATCH_BYTES, MAX_PAGE_BYTES
 from dragoman.store.sqlite import SqliteStore
 from tests.daemon import running
@@ -28,7 +29,7 @@ from tests.store.shelf import (
 def test_pages_follow_each_other_without_a_gap(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said(f"{at}") for at in range(2, 26)])
+        await store.append(Append("s", [said(f"{at}") for at in range(2, 26)]))
         first = await store.read("s", 0, 10, raw=False)
         second = await store.read("s", first.last, 10, raw=False)
         third = await store.read("s", second.last, 10, raw=False)
@@ -62,7 +63,7 @@ def test_a_native_message_is_stored_once_and_shown_with_each_of_its_events(data_
 
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said(text, native) for text in "abc"])
+        await store.append(Append("s", [said(text, native) for text in "abc"]))
         with outside(data_dir) as db:
             stored = db.execute("SELECT count(raw), count(raw_at) FROM events").fetchone()
             assert stored == (1, 2)
@@ -78,7 +79,7 @@ def test_a_native_message_is_stored_once_and_shown_with_each_of_its_events(data_
 def test_equal_native_messages_are_still_two_messages(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("a", b"[1]"), said("b", bytes(bytearray(b"[1]")))])
+        await store.append(Append("s", [said("a", b"[1]"), said("b", bytes(bytearray(b"[1]")))]))
         with outside(data_dir) as db:
             assert db.execute("SELECT count(raw) FROM events").fetchone() == (2,)
 
@@ -91,7 +92,7 @@ def test_equal_native_messages_are_still_two_messages(data_dir: Path) -> None:
 def test_what_is_not_json_is_shown_in_base64(data_dir: Path, native: bytes) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("a", native), said("b", native)])
+        await store.append(Append("s", [said("a", native), said("b", native)]))
         events = msgspec.json.decode(b"[" + await everything(store, "s", raw=True) + b"]")
         for event in events[1:]:
             assert event["raw"]["encoding"] == "base64"
@@ -103,7 +104,7 @@ def test_what_is_not_json_is_shown_in_base64(data_dir: Path, native: bytes) -> N
 def test_without_raw_the_same_events_end_in_null(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("a", b"[1]")])
+        await store.append(Append("s", [said("a", b"[1]")]))
         plain = (await store.read("s", 1, 1, raw=False)).events
         spliced = (await store.read("s", 1, 1, raw=True)).events
         assert plain.endswith(b'"raw":null}')
@@ -115,8 +116,8 @@ def test_without_raw_the_same_events_end_in_null(data_dir: Path) -> None:
 def test_large_events_make_a_page_shorter_but_never_empty(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("x" * (1 << 20)) for _ in range(20)])
-        await store.append("s", [said("y" * (MAX_PAGE_BYTES + 1))])
+        await store.append(Append("s", [said("x" * (1 << 20)) for _ in range(20)]))
+        await store.append(Append("s", [said("y" * (MAX_PAGE_BYTES + 1))]))
         after, seen = 0, []
         while after < 22:
             page = await store.read("s", after, 1000, raw=False)
@@ -135,7 +136,7 @@ def test_the_native_message_counts_in_the_size_of_a_page(data_dir: Path) -> None
 
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("a", native) for _ in range(5)])
+        await store.append(Append("s", [said("a", native) for _ in range(5)]))
         assert (await store.read("s", 0, 100, raw=False)).last == 6
         page = await store.read("s", 0, 100, raw=True)
         assert page.has_more
@@ -147,7 +148,7 @@ def test_the_native_message_counts_in_the_size_of_a_page(data_dir: Path) -> None
 def test_large_events_are_followed_in_bounded_batches(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("x" * (1 << 20)) for _ in range(5)])
+        await store.append(Append("s", [said("x" * (1 << 20)) for _ in range(5)]))
         async for batch in store.follow("s", 1, raw=False):
             assert len(batch.frames) < MAX_BATCH_BYTES + (1 << 20)
             if batch.last == 6:
@@ -163,8 +164,8 @@ def test_rows_are_joined_by_sequence_whatever_the_order_on_disk(data_dir: Path) 
         await create(store, "s")
         await create(store, "other")
         for at in range(2, 600):
-            await store.append("s", [said(f"{at}")])
-            await store.append("other", [said(f"o{at}")])
+            await store.append(Append("s", [said(f"{at}")]))
+            await store.append(Append("other", [said(f"o{at}")]))
         return await everything(store, "s")
 
     async def shuffled(store: SqliteStore) -> tuple[bytes, bytes]:
@@ -187,7 +188,7 @@ def test_bodies_are_given_in_order_after_a_sequence(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "s")
         drafts = [Draft(SessionUpdated(title=f"{at}")) for at in range(2, 12)]
-        await store.append("s", drafts)
+        await store.append(Append("s", drafts))
         assert await store.bodies("s", 5) == [draft.body for draft in drafts[4:]]
 
     using(data_dir, work)

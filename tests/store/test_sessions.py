@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dragoman.schema.http import CreateSession, Resume
-from dragoman.store import SessionFilter
+from dragoman.store import Append, SessionFilter
 from dragoman.store.sqlite import SqliteStore
 from tests.store.shelf import ENDED, create, message, outside, row, said, using
 
@@ -61,8 +61,8 @@ def test_sessions_are_filtered(data_dir: Path, which: dict[str, object], wanted:
         await create(store, "two", agent="other")
         await create(store, "Three")
         state = row("one", title="My Title", turn_id="turn_1").state
-        await store.append("one", [said("x")], state=state)
-        await store.append("Three", [ENDED], state=row("Three", ended=True).state)
+        await store.append(Append("one", [said("x")], state=state))
+        await store.append(Append("Three", [ENDED], state=row("Three", ended=True).state))
         assert await names(store, **which) == wanted
 
     using(data_dir, work)
@@ -87,7 +87,7 @@ def test_a_session_comes_back_as_it_was_kept(data_dir: Path) -> None:
 
     async def write(store: SqliteStore) -> None:
         await create(store, "s")
-        await store.append("s", [said("x")], state=state)
+        await store.append(Append("s", [said("x")], state=state))
 
     async def read(store: SqliteStore) -> None:
         found = await store.session("s")
@@ -105,10 +105,10 @@ def test_only_what_is_open_or_waits_is_unfinished(data_dir: Path) -> None:
         for name in ("quiet", "open", "waiting", "both", "ended", "deleted"):
             await create(store, name)
         for name in ("open", "both", "deleted"):
-            await store.append(name, [said("x")], state=row(name, open_since=1).state)
+            await store.append(Append(name, [said("x")], state=row(name, open_since=1).state))
         for name in ("waiting", "both", "ended", "deleted"):
             await store.accept(name, message(f"m-{name}"))
-        await store.append("ended", [ENDED], state=row("ended", ended=True).state)
+        await store.append(Append("ended", [ENDED], state=row("ended", ended=True).state))
         await store.delete("deleted")
         assert sorted(await store.unfinished()) == ["both", "open", "waiting"]
 
@@ -119,7 +119,7 @@ def test_a_deleted_session_leaves_nothing_but_its_id(data_dir: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await create(store, "keep")
         await create(store, "s")
-        await store.append("s", [said("secret")], state=row("s", title="secret").state)
+        await store.append(Append("s", [said("secret")], state=row("s", title="secret").state))
         await store.accept("s", message("m", "secret"))
         await store.delete("s")
         assert await names(store) == ["keep"]
@@ -141,7 +141,7 @@ def test_a_clock_that_went_back_does_not_make_a_session_older(data_dir: Path) ->
 
     async def work(store: SqliteStore) -> int:
         await store.watch("s")
-        await store.append("s", [said("x")])
+        await store.append(Append("s", [said("x")]))
         found = await store.session("s")
         assert found is not None
         return found.updated_at

@@ -5,7 +5,7 @@ Nothing escapes but what `on_defect` lets out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -13,12 +13,28 @@ from msgspec.structs import replace
 from dragoman.adapter import Adapter, Converter, Requester, Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.ignored import is_ignored
+from dragoman.core.items import NewId
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.permission_diff import ReadFile, read_nothing, with_diff
 from dragoman.core.policy import decide
+from dragoman.core.requests import OpenRequest
+from dragoman.core.restore import restore
 from dragoman.facts import Exit, IgnoredMessage
 from dragoman.schema.commands import Command, Interrupt, Prompt
-from dragoman.steps import AskPermission, Bind, Claim, Delta, Respond, Step, Unparsed, Update
+from dragoman.schema.events import Body, Draft, QueueUpdated, SessionEnded
+from dragoman.steps import (
+    AskPermission,
+    Bind,
+    Claim,
+    Delivered,
+    Delta,
+    EndTurn,
+    Report,
+    Respond,
+    Step,
+    Unparsed,
+    Update,
+)
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Reply, RpcError
 
 OnDefect = Callable[[Exception], None]
@@ -53,14 +69,20 @@ def _reason(error: Exception) -> str:
 
 
 class Interpreter:
-    """One session's converter and normalizer, with the policy between them."""
+    """One session's converter and normalizer, with the policy between them.
+
+    Whatever happens to a session is told to this class; what is to be written and done comes out
+    of `take`, in order.
+    """
 
     def __init__(
         self,
         agent: str,
         converter: Converter,
-        normalizer: Normalizer,
         state: SessionState,
+        new_id: NewId,
+        *,
+        files_dir: str = "/files",
         is_own: Callable[[Sequence[str]], bool] = lambda files: True,
         on_defect: OnDefect = raise_defect,
         ignored: Sequence[IgnoredMessage] | None = None,
@@ -68,7 +90,9 @@ class Interpreter:
     ) -> None:
         self._agent = agent
         self._converter = converter
-        self._normalizer = normalizer
+        self._normalizer = Normalizer(new_id, files_dir)
+        self._normalizer.native_session_id = state.native_session_id
+        self._normalizer.ended = state.ended
         self._state = state
         self._claims = False
         self._on_defect = on_defect
@@ -78,6 +102,34 @@ class Interpreter:
         """What may leave no event; None: anything may."""
         self._read_file = read_file
         """What is in a file that may be shown; as with links, only who sees the disk knows it."""
+
+    # --- How it stands ---
+
+    @property
+    def turn_id(self) -> str | None:
+        """The running turn."""
+        return self._normalizer.turn_id
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is open: no turn, no item, no request."""
+        return self._normalizer.idle
+
+    @property
+    def ended(self) -> bool:
+        """The session has ended: nothing more comes."""
+        return self._normalizer.ended
+
+    @property
+    def requests(self) -> Collection[OpenRequest]:
+        """The requests that wait for a person."""
+        return self._normalizer.requests.values()
+
+    def request(self, request_id: str) -> OpenRequest | None:
+        """The open request with this id of ours."""
+        return self._normalizer.request(request_id)
+
+    # --- From the agent ---
 
     def receive(self, message: bytes) -> None:
         """The agent said something; what cannot be decoded is kept, and harms nothing else."""
@@ -135,26 +187,75 @@ class Interpreter:
         error = f"oversize: a message of {size} bytes, sha256 {sha256}, was not decoded"
         self._normalizer.oversize(error, self._agent, sha256, head)
 
+    # --- From people ---
+
     def command(self, command: Command) -> Iterator[list[Output]]:
         """A person says something; what each step comes to, before the next is taken."""
         if isinstance(command, Prompt):
             self._normalizer.remember(command)
         elif isinstance(command, Interrupt):
             self._normalizer.take_back("interrupt", everything=False)
-            yield self._normalizer.take()
-        for step in self._converter.command(command):
-            self._run((step,), None)
-            yield self._normalizer.take()
+            yield self.take()
+        yield from self._each_step(command)
 
     def call_off(self) -> Iterator[list[Output]]:
         """End the agent's turn, whatever becomes of the session's; as in `command`."""
-        for step in self._converter.command(Interrupt()):
+        yield from self._each_step(Interrupt())
+
+    def _each_step(self, command: Command) -> Iterator[list[Output]]:
+        for step in self._converter.command(command):
             self._run((step,), None)
-            yield self._normalizer.take()
+            yield self.take()
+
+    def remember(self, prompt: Prompt) -> None:
+        """Know a message before it is sent, so that it gets its turn whatever goes wrong."""
+        self._normalizer.remember(prompt)
+
+    def forget(self, message_id: str) -> None:
+        """A message that no process has heard was taken back."""
+        self._normalizer.forget(message_id)
+
+    def deliver(self, message_id: str) -> None:
+        """A message gets its turn, although the agent has not accepted it."""
+        self._normalizer.apply(Delivered(message_id=message_id), None)
 
     def steers(self) -> bool:
         """Whether a message that is sent now joins the running turn."""
         return self._converter.steers()
+
+    # --- From us ---
+
+    def note(self, body: Body) -> None:
+        """An event of our own."""
+        self._normalizer.note(body)
+
+    def report(self, message: str, code: str) -> None:
+        """An error of our own, in the turn if there is one."""
+        self._normalizer.apply(Report(message=message, code=code), None)
+
+    def fail_turn(self, message: str, code: str) -> None:
+        """The turn ends with an error of ours."""
+        self.report(message, code)
+        self._normalizer.apply(EndTurn(outcome="failed"), None)
+
+    def take_back(self, reason: str) -> None:
+        """Who stops an agent first takes back what it asks of people."""
+        self._normalizer.take_back(reason)
+
+    def cut_turn(self, reason: str) -> None:
+        """We end the turn, and all that is open."""
+        self._normalizer.cut_turn(reason)
+
+    def terminate(self) -> None:
+        """A person ended the session; its processes are gone."""
+        self._normalizer.terminate()
+
+    def restore(self, bodies: Iterable[Body]) -> None:
+        """Know what is open from what is in the log."""
+        for body in bodies:
+            restore(self._normalizer, body)
+
+    # --- Processes ---
 
     def on_open(self, spec: Spec) -> None:
         """A process has started."""
@@ -166,6 +267,14 @@ class Interpreter:
         if not exit.expected:
             self._normalizer.process_gone(exit, resumable=resumable)
 
+    def process_gone(self, exit: Exit, *, resumable: bool) -> None:
+        """The same where the converter knows already, or never met the process."""
+        self._normalizer.process_gone(exit, resumable=resumable)
+
+    def give_up(self, message: str, exit: Exit | None) -> None:
+        """The agent cannot go on, nor be resumed: the session ends with what is known."""
+        self._normalizer.give_up(message, exit)
+
     def take_claims(self) -> bool:
         """Whether there was a claim since somebody last asked."""
         claimed, self._claims = self._claims, False
@@ -173,7 +282,18 @@ class Interpreter:
 
     def take(self) -> list[Output]:
         """What has come out, in order."""
-        return self._normalizer.take()
+        out = self._normalizer.take()
+        if self._normalizer.ended and self._state.queue and out:
+            self._empty_queue(out)
+        return out
+
+    def _empty_queue(self, out: list[Output]) -> None:
+        """Whoever ends the session: what people saw waiting will not be delivered."""
+        for at, output in enumerate(out):
+            if isinstance(output, Draft) and isinstance(output.body, SessionEnded):
+                native = self._state.native_session_id
+                out.insert(at, Draft(QueueUpdated(messages=()), "daemon", native))
+                return
 
     def _run(self, steps: Iterable[Step], raw: bytes | None) -> None:
         apply = self._normalizer.apply

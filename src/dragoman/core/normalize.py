@@ -3,7 +3,7 @@
 A person's message is in exactly one turn, before any answer
 to it · everything open is closed when its turn or process ends · nothing follows
 `session.ended` · and what `items.py` promises. `testing/conformance.py` checks the same list
-from outside. (`session.started` is written by whoever creates the session.)
+from outside. The first events of a session are in `synthetic.py`.
 """
 
 from __future__ import annotations
@@ -347,6 +347,11 @@ class Normalizer:
         self._said_why = True
         self._emit(error, source)
 
+    def note(self, body: Body) -> None:
+        """An event of the daemon's own, which no step stands for."""
+        self._raw = None
+        self._emit(body, "daemon")
+
     def oversize(self, error: str, location: str, sha256: str, head: bytes) -> None:
         """The agent said more at once than is decoded; the hash is that of all of it."""
         self._raw = head
@@ -364,7 +369,7 @@ class Normalizer:
         self._raw = None
         self._withdraw_all(reason, everything=everything)
 
-    def interrupted(self, reason: str) -> None:
+    def cut_turn(self, reason: str) -> None:
         """The turn is cut by us: a restart, a stop, the end of the session."""
         self._raw = None
         self._cut("interrupted", reason)
@@ -387,9 +392,9 @@ class Normalizer:
             self._report(error, "daemon")
         self._cut("failed", "process_exit")
         if running and not resumable:
-            self.never_came_up(error.message, exit)
+            self.give_up(error.message, exit)
 
-    def never_came_up(self, message: str, exit: Exit | None) -> None:
+    def give_up(self, message: str, exit: Exit | None) -> None:
         """The agent cannot go on, nor be resumed: the session ends with what is known."""
         self._raw = None
         self._end_session(endings.given_up(message, exit), "process_exit", "daemon")
@@ -404,8 +409,8 @@ class Normalizer:
             self._emit(body, source)
             self.ended = True
 
-    def terminated(self) -> None:
+    def terminate(self) -> None:
         """A person ended the session; its processes are gone."""
-        self.interrupted("session_end")
+        self.cut_turn("session_end")
         body = SessionEnded(reason="terminated", terminated_by="daemon")
         self._end_session(body, "session_end", "daemon")

@@ -4,6 +4,7 @@ Nothing outside this room knows that it is SQLite. `open_store` gives a `Store`.
 """
 
 from dragoman.store.protocol import (
+    Append,
     Batch,
     EventFilter,
     LogEnd,
@@ -21,6 +22,7 @@ from dragoman.store.repair.check import check, is_waiting, kept_aside
 from dragoman.store.sqlite import open_store
 
 __all__ = [
+    "Append",
     "Batch",
     "EventFilter",
     "LogEnd",

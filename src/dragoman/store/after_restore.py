@@ -7,7 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from dragoman.schema.events import Draft, SessionUpdated
+from dragoman.core.synthetic import draft
+from dragoman.schema.events import SessionUpdated
 from dragoman.store import rows
 from dragoman.store.global_log import next_position
 from dragoman.store.ids import now_ms
@@ -62,7 +63,7 @@ def _announce(db: sqlite3.Connection, session_id: str) -> None:
     if ended:  # nothing follows `session.ended`
         db.execute("UPDATE sessions SET state = ? WHERE n = ?", (rows.encode(row.state), number))
         return
-    drafts = [Draft(body, "daemon", row.state.native_session_id)]
+    drafts = [draft(body, row.state.native_session_id)]
     events = stamp(session_id, number, last, total, drafts)
     rows.advance_session(db, number, last, last + 1, now_ms(), rows.snapshot_of(row.state))
     rows.insert_events(db, events, next_position(db), link)

@@ -169,6 +169,19 @@ class LogEnd(Protocol):
     """The frame of `session.ended`, once it came while this was held."""
 
 
+class Append(Struct, frozen=True):
+    """Events for the end of one session's log, and what changes in the same transaction."""
+
+    session_id: str
+    drafts: Sequence[Draft]
+    state: SessionState | None = None
+    """The session as it is then; None: as before."""
+    delivered: Sequence[str] = ()
+    """Messages that the agent has accepted."""
+    cancelled: str | None = None
+    """A message that is taken back; it must be waiting still."""
+
+
 class Store(Protocol):
     """History. What `append` returned from is there after any crash.
 
@@ -234,15 +247,7 @@ class Store(Protocol):
     def unwatch(self, session_id: str) -> None:
         """The session takes no more events for now."""
 
-    def append(
-        self,
-        session_id: str,
-        drafts: Sequence[Draft],
-        *,
-        state: SessionState | None = None,
-        delivered: Sequence[str] = (),
-        cancelled: str | None = None,
-    ) -> Future[int]:
+    def append(self, append: Append) -> Future[int]:
         """Store events, and what changes with them; resolves, committed, to the last sequence.
 
         Raise, through the future, StorageFull; nothing of it is stored then.

@@ -5,27 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import cast
 from weakref import WeakValueDictionary
 
-from dragoman.core.fold import SessionState
 from dragoman.errors import RequestError, SessionNotFound
-from dragoman.schema.events import Body, Draft, ItemDelta, SessionEnded
+from dragoman.schema.events import Body, Draft
 from dragoman.store import disk_usage, rows
+from dragoman.store.append import AppendWrite, CreateWrite
 from dragoman.store.checkpoint import Checkpointer
 from dragoman.store.counters import Counters
 from dragoman.store.disk_reserve import Room
-from dragoman.store.global_log import LogEntry, SqliteGlobalLog
-from dragoman.store.ids import now_ms
+from dragoman.store.global_log import SqliteGlobalLog
 from dragoman.store.live_tail import LiveTail, Sink
 from dragoman.store.lock import FolderLock
 from dragoman.store.open import open_database
 from dragoman.store.page_cache import Recent
 from dragoman.store.protocol import (
+    Append,
     Batch,
     LogEnd,
     MessageRow,
@@ -47,10 +46,8 @@ from dragoman.store.reader import (
     locate,
     page,
 )
-from dragoman.store.stamp import stamp
 from dragoman.store.stats import stats
 from dragoman.store.writer import Writer, touch
-from dragoman.wire.sse import frame
 
 DATABASE = "dragoman.db"
 MAX_RECENT_BYTES = 16 << 20
@@ -95,21 +92,7 @@ class SqliteStore:
 
     async def create(self, row: SessionRow, drafts: Sequence[Draft], *, most: int = 0) -> None:
         """Keep a new session. Raise SessionExists where the id was ever used."""
-
-        def work(db: sqlite3.Connection) -> int:
-            number = rows.insert_session(db, row, most)
-            entry.rows = stamp(row.session_id, number, 0, 0, drafts)
-            rows.advance_session(db, number, 0, len(entry.rows), row.created_at, None)
-            self.global_log.write(db, entry)
-            return number
-
-        entry = LogEntry(row.session_id, row.create.agent, [])
-        await self._writer.submit(work, partial(self._created, entry))
-
-    def _created(self, entry: LogEntry, committed: bool) -> None:
-        if committed:
-            self.counters.count(len(entry.rows), ())
-            self.global_log.publish(entry)
+        await self._writer.submit(CreateWrite(row, drafts, most, self.global_log, self.counters))
 
     async def session(self, session_id: str) -> SessionRow | None:
         """One session, None if there is none."""
@@ -133,7 +116,7 @@ class SqliteStore:
         """Forget a session, but not its id; its readers are let go."""
         feed = await self._feed(session_id)
         work = partial(disk_usage.mark_deleted, session=feed.session)
-        await self._writer.submit(work, urgent=True)
+        await self._writer.run(work, urgent=True)
         feed.deleted = True
         feed.notify()
         self.global_log.forget()
@@ -144,7 +127,7 @@ class SqliteStore:
     async def purge(self) -> None:
         """Remove what deleted sessions left, a little at a time: others write in between."""
         for work in (disk_usage.purge, disk_usage.shrink):
-            while await self._writer.submit(partial(work, step=self._step()), urgent=True):
+            while await self._writer.run(partial(work, step=self._step()), urgent=True):
                 pass
 
     def _step(self) -> disk_usage.VacuumStep:
@@ -161,7 +144,7 @@ class SqliteStore:
 
     async def ensure_deletable(self) -> None:
         """Raise StorageFull where not even a session could be deleted."""
-        await self._writer.submit(touch, urgent=True)
+        await self._writer.run(touch, urgent=True)
 
     async def space(self) -> disk_usage.Space:
         """How large the database is."""
@@ -199,59 +182,11 @@ class SqliteStore:
         """The last sequence given out in a session that is being watched."""
         return self._watched[session_id].assigned
 
-    def append(
-        self,
-        session_id: str,
-        drafts: Sequence[Draft],
-        *,
-        state: SessionState | None = None,
-        delivered: Sequence[str] = (),
-        cancelled: str | None = None,
-    ) -> asyncio.Future[int]:
+    def append(self, append: Append) -> asyncio.Future[int]:
         """Store events, and what changes with them; resolves to the last sequence."""
-        feed = self._watched[session_id]
-        expected, now = feed.assigned, now_ms()
-        stamped = stamp(session_id, feed.session, expected, feed.assigned_total, drafts)
-        last = expected + len(stamped)
-        snapshot = None if state is None else rows.snapshot_of(state)
-        notable = [draft.body for draft in drafts if type(draft.body) is not ItemDelta]
-
-        def work(db: sqlite3.Connection) -> int:
-            if cancelled is not None:
-                rows.ensure_queued(db, feed.session, cancelled)
-            rows.advance_session(db, feed.session, expected, last, now, snapshot)
-            self.global_log.write(db, entry)
-            rows.note_requests(db, feed.session, notable)
-            rows.mark(db, "delivered", delivered)
-            if cancelled is not None:
-                rows.mark(db, "cancelled", (cancelled,))
-            return last
-
-        entry = LogEntry(session_id, feed.agent, stamped)
-        feed.assigned = last
-        feed.assigned_total = stamped[-1][2] if stamped else feed.assigned_total
-        feed.outstanding += 1
-        published = partial(self._published, feed, entry, notable)
-        return self._writer.submit(work, published, urgent=session_id in self._urgent)
-
-    def _published(
-        self, feed: LiveTail, entry: LogEntry, notable: Sequence[Body], committed: bool
-    ) -> None:
-        feed.outstanding -= 1
-        stamped = entry.rows
-        if committed:
-            self.counters.count(len(stamped), notable)
-            ended = any(isinstance(body, SessionEnded) for body in notable)
-            frames = [frame(row[1], row[4]) for row in stamped] if feed.readers or ended else []
-            if stamped:
-                _, last, total, *_ = stamped[-1]
-                feed.publish(frames, last, total, entry.link, notable=bool(notable), ended=ended)
-                self.global_log.publish(entry)
-            if feed.readers or self.global_log.readers:
-                self.counters.fanout.observe(time.monotonic() - self._writer.committed_at)
-        elif not feed.outstanding:
-            # What was numbered after the failed write failed too: its numbers are free again.
-            feed.assigned, feed.assigned_total = feed.committed, feed.committed_total
+        tail = self._watched[append.session_id]
+        write = AppendWrite(append, tail, self.global_log, self.counters)
+        return self._writer.submit(write, urgent=append.session_id in self._urgent)
 
     async def read(
         self,
@@ -382,7 +317,7 @@ class SqliteStore:
         """Keep a message, once for its key. Raise KeyReused, SessionEnded."""
         feed = await self._feed(session_id)
         work = partial(rows.accept, session=feed.session, message=message, refuse=refuse)
-        return await self._writer.submit(work)
+        return await self._writer.run(work)
 
     async def queued(self, session_id: str) -> list[MessageRow]:
         """The messages that wait, in order."""
@@ -398,11 +333,11 @@ class SqliteStore:
 
     async def process_started(self, row: ProcessRow) -> None:
         """Remember a process, so that the next daemon can end what this one could not."""
-        await self._writer.submit(partial(rows.insert_process, row=row))
+        await self._writer.run(partial(rows.insert_process, row=row))
 
     async def processes_gone(self, mark: str) -> None:
         """Forget the processes of a mark; of all that begin so, where it ends in `:`; "" is all."""
-        await self._writer.submit(partial(rows.forget_processes, mark=mark))
+        await self._writer.run(partial(rows.forget_processes, mark=mark))
 
     async def processes(self) -> list[ProcessRow]:
         """The processes that nobody has seen end."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from dragoman.errors import DragomanError, InternalError, StorageFull, Unavailable
 from dragoman.store.counters import Histogram
@@ -21,29 +21,43 @@ from dragoman.store.lock import FolderLock
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], Any]
-"""Runs inside a transaction. Raises a DragomanError only before its first write."""
+T_co = TypeVar("T_co", covariant=True)
 LOOK_S = 1.0
 """So often it is seen, also if nobody writes, whether somebody could."""
 FOUND_S = 0.05
 """So long a folder that was in place is taken to be: each look waits for the interpreter's lock."""
 
 
-class _Job:
-    __slots__ = ("asked_at", "error", "future", "published", "result", "urgent", "work")
+class Write(Protocol[T_co]):
+    """Something to be written."""
 
-    def __init__(
-        self,
-        work: Work,
-        future: asyncio.Future[Any],
-        published: Callable[[bool], None] | None,
-        urgent: bool,
-    ) -> None:
-        self.work = work
+    def write(self, db: sqlite3.Connection) -> T_co:
+        """Write it, inside a transaction. Raise a DragomanError only before the first statement."""
+
+    def finish(self, committed_at: float | None) -> None:
+        """It was committed, by the monotonic clock, or failed; on the loop, before its future."""
+
+
+class _Call(Generic[T]):
+    """A function that writes, with nothing to do afterwards."""
+
+    __slots__ = ("write",)
+
+    def __init__(self, work: Callable[[sqlite3.Connection], T]) -> None:
+        self.write = work
+
+    def finish(self, committed_at: float | None) -> None:
+        """Nobody waits for it but the caller."""
+
+
+class _Job:
+    __slots__ = ("error", "future", "result", "submitted_at", "urgent", "write")
+
+    def __init__(self, write: Write[Any], future: asyncio.Future[Any], urgent: bool) -> None:
+        self.write = write
         self.future = future
-        self.published = published
         self.urgent = urgent
-        self.asked_at = time.monotonic()
+        self.submitted_at = time.monotonic()
         self.result: Any = None
         self.error: Exception | None = None
 
@@ -69,30 +83,25 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="dragoman-writer", daemon=True)
         self._closed = False
         self._took = took
-        self.committed_at = 0.0
-        """When what is being told now was committed."""
         self.problem: str | None = None
         """Why nothing can be written, and what to do."""
         self._found_at = -math.inf
         """When the folder was last seen to be in place."""
         self._thread.start()
 
-    def submit(
-        self,
-        work: Callable[[sqlite3.Connection], T],
-        published: Callable[[bool], None] | None = None,
-        *,
-        urgent: bool = False,
-    ) -> asyncio.Future[T]:
-        """Queue work, in order; `published` is called on the loop, before the future is set.
-
-        What is `urgent` makes room, and may use what is kept back for that.
-        """
+    def submit(self, write: Write[T], *, urgent: bool = False) -> asyncio.Future[T]:
+        """Queue a write, in order. What is `urgent` makes room, and may use the reserve."""
         if self._closed:
             raise Unavailable("the daemon is stopping")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._jobs.put(_Job(work, future, published, urgent))
+        self._jobs.put(_Job(write, future, urgent))
         return future
+
+    def run(
+        self, work: Callable[[sqlite3.Connection], T], *, urgent: bool = False
+    ) -> asyncio.Future[T]:
+        """The same for a function."""
+        return self.submit(_Call(work), urgent=urgent)
 
     @property
     def waiting(self) -> int:
@@ -217,11 +226,9 @@ class Writer:
                 db.execute("ROLLBACK")
 
     def _tell(self, group: list[_Job], committed_at: float) -> None:
-        self.committed_at = committed_at
         for job in group:
-            self._took.observe(committed_at - job.asked_at)
-            if job.published is not None:
-                job.published(job.error is None)
+            self._took.observe(committed_at - job.submitted_at)
+            job.write.finish(committed_at if job.error is None else None)
             if job.future.cancelled():
                 continue
             if job.error is None:
@@ -239,6 +246,6 @@ def touch(db: sqlite3.Connection) -> None:
 def _carry_out(group: Sequence[_Job], db: sqlite3.Connection) -> None:
     for job in group:
         try:
-            job.result = job.work(db)
+            job.result = job.write.write(db)
         except DragomanError as error:
             job.error = error

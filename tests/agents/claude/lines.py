@@ -11,7 +11,6 @@ from dragoman.adapter import Spec
 from dragoman.agents.claude import ADAPTER
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import Draft
 from dragoman.steps import Delivered
@@ -28,10 +27,11 @@ class Heard:
 
     def __init__(self, *, in_turn: bool = True) -> None:
         numbers = itertools.count(1)
-        normalizer = Normalizer(lambda prefix: f"{prefix}_{next(numbers)}")
         spec = Spec(session_id="s", agent="claude", agent_mode="build", directory="/workspace")
         state = SessionState(agent_mode="build")
-        self.interpreter = Interpreter("claude", ADAPTER.converter(spec), normalizer, state)
+        self.interpreter = Interpreter(
+            "claude", ADAPTER.converter(spec), state, lambda prefix: f"{prefix}_{next(numbers)}"
+        )
         self.delivered: list[str] = []
         """The messages that Claude Code has."""
         if in_turn:

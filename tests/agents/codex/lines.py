@@ -11,7 +11,7 @@ from dragoman.adapter import Spec
 from dragoman.agents.codex import ADAPTER
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.normalize import Output
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Draft
 from dragoman.steps import Request, Respond
@@ -26,10 +26,11 @@ class Heard:
 
     def __init__(self, *, echoes_ids: bool = True) -> None:
         numbers = itertools.count(1)
-        normalizer = Normalizer(lambda prefix: f"{prefix}_{next(numbers)}")
         spec = Spec(session_id="s", agent="codex", agent_mode="build", directory="/workspace")
         state = SessionState(agent_mode="build")
-        self.interpreter = Interpreter("codex", ADAPTER.converter(spec), normalizer, state)
+        self.interpreter = Interpreter(
+            "codex", ADAPTER.converter(spec), state, lambda prefix: f"{prefix}_{next(numbers)}"
+        )
         self.out: list[Output] = []
         """All that came out, what is for the agent included."""
         self.interpreter.on_open(spec)

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from dragoman.errors import StartRefused
-from dragoman.store import SessionFilter, check
+from dragoman.store import Append, SessionFilter, check
 from dragoman.store.schema import PAGE_SIZE
 from dragoman.store.sqlite import DATABASE, SqliteStore
 from tests.store.shelf import create, everything, message, outside, row, said, using
@@ -34,10 +34,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await create(store, name)
             for at in range(EVENTS):
                 native = b'{"n":%d}' % at
-                await store.append(
+                await store.append(Append(
                     name, [said(f"{name} {at} " + "x" * at * 3, native), said("y", native)],
                     state=row(name, title=f"{at}").state,
-                )  # fmt: skip
+                ))  # fmt: skip
             await store.accept(name, message(f"m-{name}", key="k"))
 
     using(data_dir, work)
@@ -65,7 +65,7 @@ async def prefixes(store: SqliteStore) -> dict[str, list[bytes]]:
         assert session.event_count == len(found[name])
         await store.queued(name)
         await store.watch(name)
-        assert await store.append(name, [said("on")]) == len(found[name]) + 1
+        assert await store.append(Append(name, [said("on")])) == len(found[name]) + 1
     assert set(await store.unfinished()) <= set(found)
     await create(store, "new")
     return {name: [bytes(event) for event in events] for name, events in found.items()}
@@ -219,7 +219,9 @@ def test_with_little_room_everything_is_saved_or_nothing_is_touched(small_disk: 
         for name in ("one", "two"):
             await create(store, name)
             for _ in range(LARGE_EVENTS // 100):
-                await store.append(name, [said(f"{name} {at} " + "x" * 4000) for at in range(100)])
+                await store.append(
+                    Append(name, [said(f"{name} {at} " + "x" * 4000) for at in range(100)])
+                )
 
     using(data_dir, work)
     with outside(data_dir) as db:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.store import SessionFilter, backup, check
+from dragoman.store import Append, SessionFilter, backup, check
 from dragoman.store.fsync import PARTIAL
 from dragoman.store.repair.swap import BEGUN, WAITING
 from dragoman.store.sqlite import DATABASE, SqliteStore
@@ -26,7 +26,7 @@ def filled(data_dir: Path, name: str) -> Path:
     async def work(store: SqliteStore) -> None:
         await create(store, name)
         for at in range(EVENTS):
-            await store.append(name, [said(f"{name} {at}")])
+            await store.append(Append(name, [said(f"{name} {at}")]))
 
     using(data_dir, work)
     (data_dir / "files" / name).mkdir(parents=True)
@@ -47,7 +47,7 @@ def old(tmp_path: Path) -> Path:
 
     async def work(store: SqliteStore) -> None:
         await store.watch("old")
-        await store.append("old", [said("in the log")])
+        await store.append(Append("old", [said("in the log")]))
         shutil.copytree(data_dir, tmp_path / "old")
 
     data_dir = filled(tmp_path / "before", "old")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.store import check
+from dragoman.store import Append, check
 from dragoman.store.repair.wal import find_break
 from dragoman.store.schema import PAGE_SIZE
 from dragoman.store.sqlite import DATABASE, SqliteStore
@@ -24,7 +24,7 @@ FLIPS = 30
 async def write(store: SqliteStore, name: str) -> None:
     await create(store, name)
     for at in range(EVENTS):
-        await store.append(name, [said(f"{name} {at} " + "x" * 300)], state=row(name).state)
+        await store.append(Append(name, [said(f"{name} {at} " + "x" * 300)], state=row(name).state))
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_what_an_earlier_log_left_behind_the_new_one_is_no_damage(tmp_path: Path
         await write(store, "one")
         with outside(data_dir) as db:
             assert db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0] == 0
-        await store.append("one", [said("in the log that begins anew")])
+        await store.append(Append("one", [said("in the log that begins anew")]))
         shutil.copytree(data_dir, tmp_path / "copy")
 
     using(data_dir, work)

@@ -1,7 +1,7 @@
 """Who is at the other end of a connection on this machine, as far as the system tells.
 
 What an agent may not do is decided here by evidence. A process that is below us, carries our mark
-or is known as kin is an agent, whatever token it has. A process that is seen elsewhere is none.
+or is below one of ours is an agent, whatever token it has. One that is seen elsewhere is none.
 Where nobody is seen at the other end, that proves nothing: a socket can be held by a process that
 is not ours to look into, or wait inside of another socket, where it is in nobody's hands.
 """

@@ -13,7 +13,6 @@ from dragoman.core.policy import overdue
 from dragoman.errors import DaemonError
 from dragoman.runtime.session.pump import Pump
 from dragoman.settings import Settings
-from dragoman.steps import Report
 
 log = logging.getLogger(__name__)
 
@@ -71,9 +70,9 @@ class Deadlines:
         """Start the clocks of what has begun, and stop those of what is over."""
         pump = self._pump
         working = not closing and (pump.in_turn or pump.mail.on_way)
-        self._turns.keep([pump.normalizer.turn_id or _ON_ITS_WAY] if working else ())
+        self._turns.keep([pump.interpreter.turn_id or _ON_ITS_WAY] if working else ())
         self._idle.keep(["idle"] if idle else ())
-        asked = () if closing else pump.normalizer.requests.values()
+        asked = () if closing else pump.interpreter.requests
         self._requests.keep([request.id for request in asked])
 
     def soon(self, action: Action) -> None:
@@ -90,7 +89,7 @@ class Deadlines:
         due, self._due = self._due, []
         for action in due:
             try:
-                if not self._pump.normalizer.ended:
+                if not self._pump.interpreter.ended:
                     await action()
             except DaemonError as error:
                 await self._pump.give_up(error)
@@ -98,12 +97,12 @@ class Deadlines:
     async def _end_turn(self, turn: str) -> None:
         """A turn takes too long: it ends as if a person had interrupted it."""
         pump = self._pump
-        if (pump.normalizer.turn_id or _ON_ITS_WAY) != turn:
+        if (pump.interpreter.turn_id or _ON_ITS_WAY) != turn:
             return
         if turn == _ON_ITS_WAY:
             pump.take_back_mail()  # so that there is a turn in which to say it
         message = f"the turn took longer than {self._settings.turn_timeout_s:g} s"
-        pump.normalizer.apply(Report(message=message, code="turn_timeout"), None)
+        pump.interpreter.report(message, "turn_timeout")
         await pump.flush()
         await (self._abandon() if turn == _ON_ITS_WAY else self._interrupt())
 
@@ -111,12 +110,12 @@ class Deadlines:
         """End a process that does nothing. Nothing is written: the next message resumes."""
         if self._pump.spare:
             await self._pump.stop()
-            self._pump.normalizer.interrupted("process_exit")  # should it have begun something
+            self._pump.interpreter.cut_turn("process_exit")  # should it have begun something
             await self._pump.flush()
 
     async def _answer(self, request_id: str) -> None:
         """Nobody has answered a request in time."""
-        request = self._pump.normalizer.request(request_id)
+        request = self._pump.interpreter.request(request_id)
         if request is None:
             return
         seconds = self._settings.hitl_timeout_s

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from dragoman.core.fold import SessionState
@@ -18,11 +17,9 @@ from dragoman.schema.events import (
     ItemStarted,
     PermissionRequested,
     QuestionRequested,
-    QueueUpdated,
-    SessionEnded,
     TurnStarted,
 )
-from dragoman.store import Store
+from dragoman.store import Append, Store
 from dragoman.wire.redactor import MIN_CHARACTERS, Redactor
 
 log = logging.getLogger(__name__)
@@ -37,11 +34,11 @@ _OPENING = (TurnStarted, ItemStarted, PermissionRequested, QuestionRequested)
 
 
 class _Write:
-    """A write under way, and how to do it again."""
+    """A write under way; the record is kept to write it again."""
 
-    def __init__(self, append: Callable[[], asyncio.Future[int]]) -> None:
+    def __init__(self, store: Store, append: Append) -> None:
         self.append = append
-        self.future = append()
+        self.future = store.append(append)
 
 
 class Journal:
@@ -56,7 +53,6 @@ class Journal:
         store: Store,
         session_id: str,
         state: SessionState,
-        idle: Callable[[], bool],
         redactor: Redactor | None,
         wake: Callable[[], None],
     ) -> None:
@@ -66,7 +62,6 @@ class Journal:
         self._store = store
         self._session_id = session_id
         self._state = state
-        self._idle = idle
         self._native = _native(state)
         self._writes: deque[_Write] = deque()
         self._abandoned = False
@@ -84,24 +79,20 @@ class Journal:
         *,
         delivered: Sequence[str] = (),
         last: bool = True,
+        idle: bool = False,
     ) -> None:
-        """Hand drafts to the store; returns while they are written, unless too many others are."""
+        """Hand drafts to the store; returns while they are written, unless too many others are.
+
+        `last`: nothing of this batch follows. `idle`: after it nothing is open.
+        """
         await self._until(AHEAD - 1)
-        if drafts and isinstance(drafts[-1].body, SessionEnded) and self._state.queue:
-            drafts = [*drafts[:-1], self._no_queue(), drafts[-1]]
         # What is done next must find everything stored.
         drafts = self._redacted(drafts, hold=last and not delivered)
-        changed = self._fold(drafts, last=last)
+        changed = self._fold(drafts, idle=idle)
         if (drafts or delivered or changed) and not self._abandoned:
             state = self._state.copy() if changed else None
-            append = partial(
-                self._store.append, self._session_id, drafts, state=state, delivered=delivered
-            )
-            self._writes.append(_Write(append))
-
-    def _no_queue(self) -> Draft:
-        """Whoever ends the session: what people saw waiting will not be delivered."""
-        return Draft(QueueUpdated(messages=()), "daemon", self._state.native_session_id)
+            append = Append(self._session_id, drafts, state, delivered)
+            self._writes.append(_Write(self._store, append))
 
     def abandon(self) -> None:
         """Write nothing more, also not what waits: the session is about to be deleted."""
@@ -160,7 +151,7 @@ class Journal:
         for write in self._writes:
             write.future.exception()
             if not self._abandoned:
-                write.future = write.append()
+                write.future = self._store.append(write.append)
         if self._abandoned:
             self._writes.clear()
 
@@ -185,9 +176,9 @@ class Journal:
         await self._write_held()
         await self.settle()
         drafts = self._redacted(drafts, hold=False)
-        await self._store.append(self._session_id, drafts, cancelled=message_id)
+        await self._store.append(Append(self._session_id, drafts, cancelled=message_id))
 
-    def _fold(self, drafts: Sequence[Draft], *, last: bool) -> bool:
+    def _fold(self, drafts: Sequence[Draft], *, idle: bool) -> bool:
         state = self._state
         native = _native(state)
         changed, self._native = native != self._native, native
@@ -198,7 +189,7 @@ class Journal:
             if state.open_since is None and isinstance(draft.body, _OPENING):
                 state.open_since = self._store.sequence(self._session_id) + at
                 changed = True
-        if last and state.open_since is not None and self._idle():
+        if idle and state.open_since is not None:
             state.open_since = None
             changed = True
         return changed

@@ -17,6 +17,7 @@ from dragoman import logs
 from dragoman.adapter import Adapter
 from dragoman.core.fold import SessionState
 from dragoman.core.redaction import Redaction
+from dragoman.core.synthetic import session_started
 from dragoman.errors import (
     AgentGone,
     AlreadyResolved,
@@ -43,7 +44,6 @@ from dragoman.runtime.session.session import Session
 from dragoman.runtime.session.validate import ensure_supported, ensure_variant, notes_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
-    Draft,
     PermissionRequested,
     QuestionRequested,
     QuestionResolved,
@@ -161,8 +161,8 @@ class SessionManager:
             created_at=now,
             updated_at=now,
         )
-        drafts = [Draft(SessionStarted(metadata=_metadata(row, found)))]
-        drafts += notes_of(adapter, wanted)
+        started = SessionStarted(metadata=_metadata(row, found))
+        drafts = session_started(started, notes_of(adapter, wanted), new_id)
         if redactor is not None:
             drafts = Redaction(redactor).take(drafts, hold=False)
         row = msgspec.structs.replace(row, event_count=len(drafts))

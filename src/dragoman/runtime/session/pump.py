@@ -18,8 +18,7 @@ from dragoman import errors
 from dragoman.adapter import Adapter
 from dragoman.core.blobs import CopyFile, StoreFile
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer, Output
-from dragoman.core.restore import restore
+from dragoman.core.normalize import Output
 from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes.channel import PATIENCE_S, AgentMessage, Channel, DedicatedProcess
 from dragoman.runtime.processes.process import AgentSubprocess
@@ -35,7 +34,7 @@ from dragoman.runtime.session.spec import spec_of
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Body, Draft
 from dragoman.settings import Settings, child_environ
-from dragoman.steps import Delivered, EndTurn, Report
+from dragoman.steps import Delivered
 from dragoman.store import SessionRow, Store
 from dragoman.store.ids import new_id
 from dragoman.wire.jsonl import Oversize
@@ -78,38 +77,33 @@ class Pump:
         self._mark = mark
         self._redactor = redactor
         self._wake = wake
-        files = Path(settings.data_dir) / "files" / row.session_id
-        self.normalizer = Normalizer(new_id, str(files))
-        self.normalizer.native_session_id = row.state.native_session_id
-        self.normalizer.ended = row.state.ended
-        self._interpreter = Interpreter(
+        self.interpreter = Interpreter(
             adapter.id,
             adapter.converter(spec_of(row, row.state)),
-            self.normalizer,
             row.state,
-            partial(is_beneath, row.directory),
-            partial(report_defect, adapter),
-            adapter.ignored,
-            partial(agent_files.peek, row.directory, settings.data_dir),
+            new_id,
+            files_dir=str(Path(settings.data_dir) / "files" / row.session_id),
+            is_own=partial(is_beneath, row.directory),
+            on_defect=partial(report_defect, adapter),
+            ignored=adapter.ignored,
+            read_file=partial(agent_files.peek, row.directory, settings.data_dir),
         )
-        self.journal = Journal(
-            store, row.session_id, row.state, lambda: self.normalizer.idle, redactor, wake
-        )
+        self.journal = Journal(store, row.session_id, row.state, redactor, wake)
 
     @property
     def in_turn(self) -> bool:
         """A turn is running."""
-        return self.normalizer.turn_id is not None
+        return self.interpreter.turn_id is not None
 
     @property
     def steers(self) -> bool:
         """A message that is sent now joins the running turn."""
-        return self.process is not None and self._interpreter.steers()
+        return self.process is not None and self.interpreter.steers()
 
     @property
     def _at_work(self) -> bool:
         """The agent does something, or is about to; a subagent may, without a turn."""
-        return not self.normalizer.idle or self.mail.on_way
+        return not self.interpreter.idle or self.mail.on_way
 
     @property
     def spare(self) -> bool:
@@ -135,10 +129,10 @@ class Pump:
         if process is None:
             return None
         self._hear(process)
-        if self.normalizer.ended:
+        if self.interpreter.ended:
             await self.stop()  # whoever reads of the end finds no process left
         try:
-            await self._carry_out(self._interpreter.take())
+            await self._carry_out(self.interpreter.take())
         except errors.DaemonError as error:
             return await self.give_up(error)
         if self.process is None:
@@ -157,7 +151,7 @@ class Pump:
         heard = process.take()
         for number, message in enumerate(heard, start=1):
             self._interpret(message)
-            if self._interpreter.take_claims() and process.shared:
+            if self.interpreter.take_claims() and process.shared:
                 # What was held for a claim was said before the rest of this.
                 process.put_back(len(heard) - number)
                 return
@@ -165,15 +159,15 @@ class Pump:
     def _interpret(self, heard: AgentMessage) -> None:
         match heard:
             case bytes():
-                self._interpreter.receive(heard)
+                self.interpreter.receive(heard)
             case Oversize(size=size, sha256=sha256, head=head):
-                self._interpreter.oversize(size, sha256, head)
+                self.interpreter.oversize(size, sha256, head)
             case IncomingRequest(key=key, message=line):
-                self._interpreter.on_request(key, line)
+                self.interpreter.on_request(key, line)
             case Response(tag=tag, reply=reply, message=reply_line):
-                self._interpreter.on_reply(tag, reply, reply_line)
+                self.interpreter.on_reply(tag, reply, reply_line)
             case _:
-                self._interpreter.stray(heard.error, heard.message)
+                self.interpreter.stray(heard.error, heard.message)
 
     async def finish_if_exited(self) -> bool:
         """Write what the end of the process means, where that is why it did not hear; else False.
@@ -199,14 +193,14 @@ class Pump:
             self.mail.requeue()  # nobody has heard it: the next process does
         else:
             self.take_back_mail()
-        self._interpreter.on_close(exit, resumable=self._resumable)
+        self.interpreter.on_close(exit, resumable=self._resumable)
         await self.flush()
 
     def take_back_mail(self) -> None:
         """What was on its way waits again; without a turn its sending failed, and needs one."""
         lost = self.mail.requeue()
         if lost and not self.in_turn:
-            self.normalizer.apply(Delivered(message_id=lost[0]), None)
+            self.interpreter.deliver(lost[0])
 
     async def _carry_out(self, outputs: Sequence[Output]) -> None:
         """Write and do, in this order. Raise where the agent is deaf; all is written then, too."""
@@ -233,7 +227,7 @@ class Pump:
                         await self.process.send(output)
                     except errors.DaemonError as error:
                         failure = error
-        await self.journal.write(drafts, delivered=delivered)
+        await self.journal.write(drafts, delivered=delivered, idle=self.interpreter.idle)
         if failure is not None:
             raise failure
 
@@ -245,18 +239,19 @@ class Pump:
 
     async def flush(self) -> None:
         """Write what has come out, and wait until it is stored."""
-        await self._carry_out(self.normalizer.take())
+        await self._carry_out(self.interpreter.take())
         await self.journal.settle()
 
     async def note(self, body: Body) -> None:
         """Write an event of our own."""
-        await self.journal.write([Draft(body, "daemon", self._state.native_session_id)])
+        self.interpreter.note(body)
+        await self._carry_out(self.interpreter.take())
 
     # --- To the agent ---
 
     async def command(self, command: Command) -> None:
         """Tell the agent something. Raise DaemonError where it cannot hear."""
-        for outputs in self._interpreter.command(command):
+        for outputs in self.interpreter.command(command):
             await self._carry_out(outputs)
         await self.journal.settle()
 
@@ -279,8 +274,8 @@ class Pump:
         self.process = process = await self._open(launch, found)
         self._proven, self._resumes = False, self._state.confirmed
         log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
-        self._interpreter.on_open(spec)
-        await self._carry_out(self._interpreter.take())
+        self.interpreter.on_open(spec)
+        await self._carry_out(self.interpreter.take())
 
     async def _open(self, launch: Launch, found: InstalledAgent) -> Channel:
         if launch.lifetime == "shared":
@@ -332,13 +327,13 @@ class Pump:
         self.process = None
         self.mail.requeue()
         exit = process.exit()
-        self._interpreter.on_close(exit, resumable=True)
+        self.interpreter.on_close(exit, resumable=True)
         return exit
 
     async def _call_off(self) -> None:
         """The process goes on without this session: its turn there must not."""
         try:
-            for outputs in self._interpreter.call_off():
+            for outputs in self.interpreter.call_off():
                 await self._carry_out(outputs)
         except errors.DaemonError as error:
             log.info("session %s left in a turn: %s", self._row.session_id, error)
@@ -349,16 +344,15 @@ class Pump:
         exited = isinstance(error, errors.AgentProcessExited)
         stays = self._resumable or (self._blank and not exited)
         if isinstance(error, errors.AgentProcessExited) and error.exit is not None:
-            self.normalizer.process_gone(error.exit, resumable=stays)
+            self.interpreter.process_gone(error.exit, resumable=stays)
         elif not exited or self.process is None:
             code = "stdin_blocked" if blocked else "launch_failed"
-            self.normalizer.apply(Report(message=str(error), code=code), None)
-            self.normalizer.apply(EndTurn(outcome="failed"), None)
+            self.interpreter.fail_turn(str(error), code)
         exit = await self.stop()
         if exit is not None:
-            self.normalizer.process_gone(exit, resumable=stays)
+            self.interpreter.process_gone(exit, resumable=stays)
         if not stays:
-            self.normalizer.never_came_up(str(error), exit)
+            self.interpreter.give_up(str(error), exit)
         await self.flush()
 
     async def fail(self, error: Exception) -> None:
@@ -367,18 +361,17 @@ class Pump:
         await self.stop()
         if self.in_turn:
             message = f"the daemon failed: {type(error).__name__}: {error}"
-            self.normalizer.apply(Report(message=message, code="internal_error"), None)
-            self.normalizer.apply(EndTurn(outcome="failed"), None)
+            self.interpreter.fail_turn(message, "internal_error")
         await self.flush()
 
     async def recover(self) -> None:
         """Close what the last daemon left open, once."""
         if self._state.open_since is None:
             return
-        for body in await self._store.bodies(self._row.session_id, self._state.open_since):
-            restore(self.normalizer, body)
-        self.normalizer.interrupted("restart")
+        open_since = self._state.open_since
+        self.interpreter.restore(await self._store.bodies(self._row.session_id, open_since))
+        self.interpreter.cut_turn("restart")
         if "resume" not in self._adapter.capabilities.shown:
             message = "the daemon was restarted, and this agent cannot resume a session"
-            self.normalizer.never_came_up(message, None)
+            self.interpreter.give_up(message, None)
         await self.flush()

@@ -9,12 +9,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import msgspec
 
 from dragoman import errors, logs
 from dragoman.adapter import Adapter
+from dragoman.core.synthetic import draft
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.attachments import prompt_of
 from dragoman.runtime.session.calls import CallQueue
@@ -30,14 +31,14 @@ from dragoman.schema.commands import (
     Configure,
     Interrupt,
 )
-from dragoman.schema.events import Draft, SessionUpdated
+from dragoman.schema.events import SessionUpdated
 from dragoman.settings import Settings
-from dragoman.steps import Delivered
 from dragoman.store import MessageRow, SessionRow, Store
 from dragoman.wire.redactor import Redactor
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Session:
@@ -65,11 +66,11 @@ class Session:
         self._image_room_bytes = settings.max_line_bytes // 2
         self._on_end = on_end
         self._news = asyncio.Event()
-        self._inbox = CallQueue(self._news.set)
+        self._calls = CallQueue(self._news.set, self._ended)
         mark = f"{mark}:{row.session_id}"
         self._pump = Pump(row, adapter, agents, store, settings, mark, redactor, self._news.set)
         self._mail = self._pump.mail
-        self._normalizer = self._pump.normalizer
+        self._interpreter = self._pump.interpreter
         self._pump.journal.on_degraded = self._excuse
         self._accepting: dict[str, int] = {}
         """The messages that are being accepted just now, and their sizes."""
@@ -147,56 +148,53 @@ class Session:
 
     async def interrupt(self) -> None:
         """End the turn, not the session."""
-        await self._act(self._interrupt)
+        await self._in_task(self._interrupt)
 
     async def configure(self, wanted: Configure, title: str | None) -> None:
         """Change how the session works."""
-        await self._act(lambda: self._configure(wanted, title))
+        await self._in_task(self._configure, wanted, title)
 
     async def answer(self, request_id: str, answer: AnswerPermission | AnswerQuestion) -> bool:
         """Answer a request, named by our id; False: nobody waits for it any more."""
-        return await self._act(lambda: self._answer(request_id, answer))
+        return await self._in_task(self._answer, request_id, answer)
 
     async def cancel_message(self, message_id: str) -> None:
         """Take a waiting message back."""
-        await self._act(lambda: self._cancel(message_id))
+        await self._in_task(self._cancel, message_id)
 
     async def terminate(self) -> None:
         """End the session, its agent, and all that the agent started."""
-        await self._act(self._terminate)
+        await self._in_task(self._terminate)
 
     async def discard(self) -> None:
         """The same without a word: the store cannot write, and is about to forget the session."""
         self._pump.journal.abandon()
-        await self._act(self._terminate, patient=True)
+        await self._in_task(self._terminate, patient=True)
 
     async def delete_conversation(self, quiet_since_ms: int) -> None:
         """End the session. Raise Conflict where anything goes on, or has since then."""
-        await self._act(lambda: self._delete_conversation(quiet_since_ms))
+        await self._in_task(self._delete_conversation, quiet_since_ms)
 
     async def close(self) -> None:
         """The daemon stops: the turn ends as interrupted, the session does not end."""
         if self._task is not None and not self._task.done():
             with contextlib.suppress(errors.SessionEndedError):
-                await self._act(self._suspend, patient=True)
+                await self._in_task(self._suspend, patient=True)
             await self._task
 
-    async def _act(self, action: Callable[[], Awaitable[T]], *, patient: bool = False) -> T:
+    async def _in_task(
+        self, method: Callable[[*Ts], Awaitable[T]], *args: *Ts, patient: bool = False
+    ) -> T:
+        """Run a method in the session's task."""
         if self._closing:
             raise self._over()
         if self.degraded and not patient:
             raise _untouched()
-        return await self._inbox.put(lambda: self._unless_over(action), patient=patient)
-
-    async def _unless_over(self, action: Callable[[], Awaitable[T]]) -> T:
-        """What was asked for before the end may come after it."""
-        if self._normalizer.ended:
-            raise self._over()
-        return await action()
+        return await self._calls.put(method, *args, patient=patient)
 
     def _excuse(self) -> None:
         """The store cannot write, and the task waits for it: nobody else has to."""
-        self._inbox.excuse(_untouched, _not_finished)
+        self._calls.excuse(_untouched, _not_finished)
 
     # --- The one task ---
 
@@ -206,7 +204,7 @@ class Session:
         while not self._closing:
             await self._news.wait()
             self._news.clear()
-            await self._inbox.work()
+            await self._calls.work()
             try:
                 await self._pump.receive()
                 await self._deadlines.work()
@@ -218,15 +216,17 @@ class Session:
                 if self._mail.on_way:
                     self._news.set()  # this one fails, and nobody else calls for the next
                 await self._pump.fail(error)
-            self._closing = self._closing or self._normalizer.ended
+            self._closing = self._closing or self._interpreter.ended
             self._take_stock()
         self._limits.release(self.id)
         self._on_end(self)
-        self._inbox.refuse(self._over)
+        self._calls.refuse(self._over)
 
     def _over(self) -> errors.DragomanError:
-        stopping = errors.Unavailable("the daemon is stopping")
-        return errors.SessionEndedError(self.id) if self._normalizer.ended else stopping
+        return self._ended() or errors.Unavailable("the daemon is stopping")
+
+    def _ended(self) -> errors.SessionEndedError | None:
+        return errors.SessionEndedError(self.id) if self._interpreter.ended else None
 
     def _take_stock(self) -> None:
         """Start and stop clocks, and give back the places that are not needed."""
@@ -259,7 +259,7 @@ class Session:
 
     def _next(self) -> MessageRow | None:
         """One message after another, unless one wants to join the running turn, and can."""
-        if self._normalizer.ended or (self._mail.on_way and not self._pump.in_turn):
+        if self._interpreter.ended or (self._mail.on_way and not self._pump.in_turn):
             return None
         if self._pump.in_turn:
             return self._mail.next(steer=True) if self._pump.steers else None
@@ -270,7 +270,7 @@ class Session:
 
     async def _hand_over(self, message: MessageRow) -> None:
         prompt = await prompt_of(message, self._image_room_bytes)
-        self._normalizer.remember(prompt)  # whatever goes wrong, it gets its turn
+        self._interpreter.remember(prompt)  # whatever goes wrong, it gets its turn
         idle = self._pump.process
         try:
             try:
@@ -282,12 +282,12 @@ class Session:
                 await self._pump.tell(prompt)
         except errors.DragomanError as error:
             # A message that could not be sent still gets its turn, and the turn says why.
-            self._normalizer.apply(Delivered(message_id=prompt.message_id), None)
+            self._interpreter.deliver(prompt.message_id)
             await self._pump.give_up(error)
 
     async def _announce_queue(self) -> None:
         """Show the queue whenever it is not what was shown last."""
-        if self._normalizer.ended:
+        if self._interpreter.ended:
             return
         news = self._mail.news()
         if news is not None:
@@ -299,15 +299,15 @@ class Session:
             raise errors.Conflict(f"message {message_id!r} was handed to the agent already")
         await self._pump.journal.settle()
         await self._mail.refresh()
-        left = Draft(self._mail.without(message_id), "daemon", self.state.native_session_id)
+        left = draft(self._mail.without(message_id), self.state.native_session_id)
         await self._pump.journal.cancel(message_id, [left])
         self._mail.cancelled(message_id)
-        self._normalizer.forget(message_id)
+        self._interpreter.forget(message_id)
 
     # --- Other actions ---
 
     async def _interrupt(self) -> None:
-        turn = self._normalizer.turn_id
+        turn = self._interpreter.turn_id
         if self._pump.process is None or (turn is None and not self._mail.on_way):
             return
         loop = asyncio.get_running_loop()
@@ -337,7 +337,7 @@ class Session:
         self._deadlines.soon(lambda: self._cut(turn))
 
     async def _cut(self, turn: str | None) -> None:
-        late = self._interrupt_asked if turn is None else self._normalizer.turn_id == turn
+        late = self._interrupt_asked if turn is None else self._interpreter.turn_id == turn
         if late:
             await self._abandon()
 
@@ -346,7 +346,7 @@ class Session:
         self._interrupt_asked = False
         self._pump.take_back_mail()
         await self._pump.stop()
-        self._normalizer.interrupted("interrupt")
+        self._interpreter.cut_turn("interrupt")
         await self._pump.flush()
 
     async def _configure(self, wanted: Configure, title: str | None) -> None:
@@ -358,7 +358,7 @@ class Session:
         await self._pump.journal.settle()
 
     async def _answer(self, request_id: str, answer: AnswerPermission | AnswerQuestion) -> bool:
-        request = self._normalizer.request(request_id)
+        request = self._interpreter.request(request_id)
         if request is None:
             return False
         return await self._tell(msgspec.structs.replace(answer, key=request.key))
@@ -377,18 +377,17 @@ class Session:
                 raise
         else:
             return True
-        if self._normalizer.ended:
+        if self._interpreter.ended:
             raise self._over()
         return False
 
     async def _terminate(self) -> None:
-        if self._normalizer.ended:
+        if self._interpreter.ended:
             return
-        self._normalizer.take_back("session_end")
+        self._interpreter.take_back("session_end")
         await self._pump.stop()
         self._mail.clear()
-        await self._announce_queue()
-        self._normalizer.terminated()
+        self._interpreter.terminate()
         await self._pump.flush()
 
     async def _delete_conversation(self, quiet_since_ms: int) -> None:
@@ -405,9 +404,9 @@ class Session:
 
     async def _suspend(self) -> None:
         self._closing = True
-        self._normalizer.take_back("restart")
+        self._interpreter.take_back("restart")
         await self._pump.stop()
-        self._normalizer.interrupted("restart")
+        self._interpreter.cut_turn("restart")
         await self._pump.flush()
 
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman.adapter import Adapter, Unused
-from dragoman.core.normalize import Normalizer
 from dragoman.errors import InvalidRequest, ModeNotSupported
-from dragoman.schema.events import Draft
 from dragoman.schema.http import CreateSession, ModelInfo, PatchSession
 from dragoman.schema.items import Status
-from dragoman.steps import StartItem, whole
-from dragoman.store.ids import new_id
+from dragoman.steps import StartItem, Step, whole
 
 LABEL = "not_applied"
 """Of the status item that tells of it."""
@@ -59,7 +56,7 @@ def ensure_variant(
         )
 
 
-def notes_of(adapter: Adapter, wanted: CreateSession) -> list[Draft]:
+def notes_of(adapter: Adapter, wanted: CreateSession) -> list[Step]:
     """The status item that says what is not applied, where anything is not."""
     vain = list(_vain(adapter, wanted))
     if not vain:
@@ -69,10 +66,7 @@ def notes_of(adapter: Adapter, wanted: CreateSession) -> list[Draft]:
         label=LABEL, detail=f"{adapter.name} makes no use of {names}; they have no effect"
     )
     item = StartItem(key=LABEL, kind="status", content=(status,), source="daemon")
-    normalizer = Normalizer(new_id)
-    for step in whole(item):
-        normalizer.apply(step, None)
-    return [output for output in normalizer.take() if isinstance(output, Draft)]
+    return list(whole(item))
 
 
 def _vain(adapter: Adapter, wanted: CreateSession | PatchSession) -> Iterator[Unused]:

@@ -17,7 +17,8 @@ from msgspec import Struct
 from dragoman.adapter import Adapter, Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
-from dragoman.core.normalize import Normalizer, Output
+from dragoman.core.normalize import Output
+from dragoman.core.synthetic import draft
 from dragoman.facts import Exit
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, Prompt
 from dragoman.schema.events import Draft, Event, QuestionRequested, SessionStarted, Stderr
@@ -87,7 +88,6 @@ class _Player:
         self._command_of = command_of
         self._spec = spec
         self._counts: Counter[str] = Counter()
-        self._normalizer = Normalizer(self._new_id)
         self._state = SessionState(
             agent_mode=spec.agent_mode,
             permission_mode=spec.permission_mode,
@@ -97,8 +97,8 @@ class _Player:
         self._interpreter = Interpreter(
             adapter.id,
             adapter.converter(spec),
-            self._normalizer,
             self._state,
+            self._new_id,
             ignored=adapter.ignored,
         )
         self._names = Substitutions()
@@ -111,7 +111,7 @@ class _Player:
         self._heard_at: dict[int, int] = {}
         self._events: list[Event] = []
         self._causes: list[int | None] = []
-        self._take([Draft(SessionStarted(metadata=_metadata(spec)))])
+        self._take([draft(SessionStarted(metadata=_metadata(spec)))])
 
     def _new_id(self, kind: str) -> str:
         self._counts[kind] += 1
@@ -143,7 +143,7 @@ class _Player:
         self._close(run, caused=caused)
 
     def _is_over(self) -> bool:
-        return self._normalizer.ended
+        return self._interpreter.ended
 
     @property
     def _side(self) -> Counterpart:
@@ -197,7 +197,7 @@ class _Player:
         """A message of our own; one that was lost with its process is sent again as the same."""
         message_id = self._lost_lines.pop(recorded, None) or self._new_id("msg")
         self._on_way[message_id] = recorded
-        if self._normalizer.turn_id is not None:
+        if self._interpreter.turn_id is not None:
             self._sent_in_turn.add(message_id)
         return msgspec.structs.replace(prompt, message_id=message_id)
 
@@ -208,7 +208,7 @@ class _Player:
         """
         if not isinstance(command, AnswerPermission | AnswerQuestion):
             return command
-        request = self._normalizer.requests.get(command.key)
+        request = next((r for r in self._interpreter.requests if r.key == command.key), None)
         if request is None:
             return None
         if isinstance(command, AnswerPermission) and isinstance(request.body, QuestionRequested):
@@ -224,16 +224,16 @@ class _Player:
             expected=caused,
             stderr=_stderr(run.lines("err")),
         )
-        if self._on_way and not caused and self._normalizer.turn_id is None:
+        if self._on_way and not caused and self._interpreter.turn_id is None:
             # Its sending failed, and needs a turn to say so.
-            self._normalizer.apply(Delivered(message_id=next(iter(self._on_way))), None)
-            self._take(self._normalizer.take())
+            self._interpreter.deliver(next(iter(self._on_way)))
+            self._take(self._interpreter.take())
         self._lost_lines |= {recorded: message_id for message_id, recorded in self._on_way.items()}
         self._on_way.clear()
         resumable = caused or (self._state.confirmed and self._resumes())
         self._interpreter.on_close(exit, resumable=resumable)
         if caused:
-            self._normalizer.interrupted("restart")
+            self._interpreter.cut_turn("restart")
         self._take(self._interpreter.take())
 
     def _resumes(self) -> bool:
@@ -244,7 +244,7 @@ class _Player:
         for side in self._sides if not self._is_over() else ():
             self._unclaimed += side.unclaimed()
         self._native += self._unclaimed
-        self._normalizer.interrupted("restart")
+        self._interpreter.cut_turn("restart")
         self._take(self._interpreter.take())
 
     # --- What comes of it ---

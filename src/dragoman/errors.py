@@ -18,7 +18,7 @@ DragomanError
 │   │   ├── SessionExists        409
 │   │   ├── AlreadyResolved      409, names the winner
 │   │   └── HistoryDiverged      409, says from where to read again
-│   ├── SessionEnded             410
+│   ├── SessionEndedError        410
 │   ├── TooLarge                 413
 │   ├── UnsupportedMediaType     415
 │   ├── RangeNotSatisfiable      416

@@ -11,7 +11,7 @@ from http.client import IncompleteRead
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dragoman.http.uvicorn_protocol import CONNECTION, TARGET
+from dragoman.http.connection import CONNECTION, TARGET
 from tests.http import Answer, ask, connected, listening, read_answer, request, serving
 
 CHUNK = b"x" * 65536

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sqlite3
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from dragoman.errors import SessionNotFound
 from dragoman.schema.events import Draft, SessionUpdated
 from dragoman.store import Append
 from dragoman.store.reader import MAX_BATCH_BYTES, MAX_PAGE_BYTES
+from dragoman.store.schema import connect_reader
 from dragoman.store.sqlite import SqliteStore
 from tests.daemon import running
 from tests.store.shelf import (
@@ -201,3 +203,16 @@ def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
         daemon.turn("s", "echo hi")
     with running(odd) as daemon:
         assert daemon.events("s")[-1]["type"] == "turn.ended"
+
+
+def test_who_has_not_read_yet_reads_on_after_the_file_is_removed(data_dir: Path) -> None:
+    """Before, `GET /v1/status` was 500 where one of two threads had had nothing to read so far."""
+    data_dir.mkdir(parents=True)
+    writer = sqlite3.connect(data_dir / "a.db", isolation_level=None)
+    writer.execute("PRAGMA journal_mode = WAL")
+    writer.execute("CREATE TABLE t (x)")
+    reader = connect_reader(data_dir / "a.db")
+    (data_dir / "a.db").unlink()
+    assert reader.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    reader.close()
+    writer.close()

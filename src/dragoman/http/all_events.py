@@ -6,10 +6,10 @@ from starlette.types import Receive, Scope, Send
 
 from dragoman.errors import DragomanError, InvalidRequest
 from dragoman.http import parse
+from dragoman.http.connection import connection_of
 from dragoman.http.context import Daemon, daemon_of
 from dragoman.http.events import last_event_id, stream
 from dragoman.http.problems import refuse
-from dragoman.http.uvicorn_protocol import CONNECTION
 from dragoman.runtime.session.manager import ensure_id
 from dragoman.schema.event_filter import FeedQuery
 from dragoman.schema.events import BODIES
@@ -33,7 +33,7 @@ class AllEventsStream:
             after = _position(wanted, last_event_id(scope), global_log.position)
         except DragomanError as error:
             return await refuse(scope, send, error)
-        sink = scope[CONNECTION].write_chunk
+        sink = connection_of(scope).write_chunk
         batches = global_log.follow(after, which, raw=wanted.include_raw, sink=sink)
         return await stream(batches, scope, send)
 

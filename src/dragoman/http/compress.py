@@ -10,8 +10,9 @@ from collections.abc import Awaitable
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.http.send_buffer import LARGE_BYTES, Backlog
-from dragoman.http.uvicorn_protocol import CONNECTION
+from dragoman.http.connection import connection_of
+from dragoman.http.context import limits_of
+from dragoman.http.send_buffer import LARGE_BYTES
 
 MIN_BYTES = 1024
 """Below this, a packet is a packet."""
@@ -66,9 +67,8 @@ class _Answer:
         if size < LARGE_BYTES:
             body = _gzipped(self._pieces)
         else:
-            connection = self._scope[CONNECTION]
-            backlog: Backlog = connection.connection_limits.backlog
-            with backlog.holding(connection, size):
+            backlog = limits_of(self._scope).backlog
+            with backlog.holding(connection_of(self._scope), size):
                 body = await asyncio.to_thread(_gzipped, self._pieces)
         self._pieces = []
         others = [each for each in start["headers"] if each[0].lower() != b"content-length"]

@@ -39,7 +39,7 @@ class ConnectionSettings(Struct, frozen=True, kw_only=True):
     streams: int = 0
 
 
-def limits_of(settings: Settings) -> ConnectionSettings:
+def connection_settings(settings: Settings) -> ConnectionSettings:
     """The limits as they are set."""
     return ConnectionSettings(
         header_bytes=settings.max_header_bytes,
@@ -51,7 +51,7 @@ def limits_of(settings: Settings) -> ConnectionSettings:
     )
 
 
-class Connection(Protocol):
+class ConnectionMember(Protocol):
     """Somebody who is connected."""
 
     def look(self, now: float) -> None:
@@ -64,8 +64,8 @@ class Connection(Protocol):
 class ConnectionLimits:
     """Who is connected, and what each is about.
 
-    A member is *quiet* until its request is here, and again when it was answered. Where all
-    places are taken, who has been quiet for longest goes. So connections that ask for nothing,
+    A member is idle until its request is here, and again when it was answered. Where all
+    places are taken, who has been idle for longest goes. So connections that ask for nothing,
     or ask it a byte at a time, keep nobody out.
     """
 
@@ -74,10 +74,10 @@ class ConnectionLimits:
         self.backlog = Backlog()
         self.refused = 0
         """How many connections and streams were turned away."""
-        self._idle: dict[Connection, None] = {}
-        self._busy: set[Connection] = set()
-        self._streaming: set[Connection] = set()
-        self._unauthenticated: dict[Connection, None] = {}
+        self._idle: dict[ConnectionMember, None] = {}
+        self._busy: set[ConnectionMember] = set()
+        self._streaming: set[ConnectionMember] = set()
+        self._unauthenticated: dict[ConnectionMember, None] = {}
         self._clock: asyncio.TimerHandle | None = None
 
     @property
@@ -92,7 +92,7 @@ class ConnectionLimits:
 
     # --- Coming and going ---
 
-    def enter(self, member: Connection) -> bool:
+    def enter(self, member: ConnectionMember) -> bool:
         """Let somebody in. False: all places are taken by others that are at work."""
         places = self.places
         while self.connections >= places and self._idle:
@@ -108,21 +108,21 @@ class ConnectionLimits:
         self._unauthenticated[member] = None
         return False
 
-    def idle(self, member: Connection) -> None:
+    def idle(self, member: ConnectionMember) -> None:
         """Somebody has nothing to be answered."""
         self._busy.discard(member)
         self._idle.pop(member, None)
         self._idle[member] = None
         self._wind_up()
 
-    def busy(self, member: Connection) -> None:
+    def busy(self, member: ConnectionMember) -> None:
         """Somebody's request is here."""
         self._idle.pop(member, None)
         if member not in self._streaming:
             self._busy.add(member)
             self._wind_up()
 
-    def leave(self, member: Connection) -> None:
+    def leave(self, member: ConnectionMember) -> None:
         """Somebody has gone."""
         self._idle.pop(member, None)
         self._busy.discard(member)
@@ -130,7 +130,7 @@ class ConnectionLimits:
         self._unauthenticated.pop(member, None)
 
     @contextmanager
-    def streaming(self, member: Connection) -> Iterator[None]:
+    def streaming(self, member: ConnectionMember) -> Iterator[None]:
         """Somebody follows a stream meanwhile. Raise Unavailable where too many do."""
         if self.streams >= self.stream_places:
             self._turn_away("stream")

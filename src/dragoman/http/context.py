@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dragoman.files import Directories, FileService
+from dragoman.http.connections import ConnectionLimits
 from dragoman.http.request_log import Traffic
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.manager import SessionManager
@@ -31,3 +32,9 @@ def daemon_of(scope: Mapping[str, Any]) -> Daemon:
     """The daemon that a request came to."""
     daemon: Daemon = scope["app"].state.daemon
     return daemon
+
+
+def limits_of(scope: Mapping[str, Any]) -> ConnectionLimits:
+    """What connections may take, all of them together."""
+    limits: ConnectionLimits = scope["app"].state.connection_limits
+    return limits

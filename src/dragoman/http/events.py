@@ -12,18 +12,16 @@ from starlette.types import Receive, Scope, Send
 
 from dragoman.errors import DragomanError, HistoryDiverged, InvalidRequest
 from dragoman.http import parse
-from dragoman.http.context import daemon_of
+from dragoman.http.connection import Connection, connection_of
+from dragoman.http.context import daemon_of, limits_of
 from dragoman.http.problems import refuse
 from dragoman.http.send_buffer import LARGE_BYTES
 from dragoman.http.sessions import idempotency_key
 from dragoman.http.turn_stream import turn_of
-from dragoman.http.uvicorn_protocol import CONNECTION, Protocol
 from dragoman.schema.http import EventQuery, Message, StreamQuery, TurnStreamQuery
 from dragoman.store import Batch, Page, Store
 from dragoman.wire.sse import HEARTBEAT, chain
 
-LOOKS = 10
-"""So often in its time a reader that stalls is looked at."""
 _LINK = re.compile(rb"[0-9A-Fa-f]{32}")
 _STREAM_HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -43,7 +41,7 @@ class PageEndpoint:
             wanted = parse.query(EventQuery, scope["query_string"])
             for given in (wanted.after_chain, after_chain(scope)):
                 await _ensure_linked(store, session_id, wanted.offset, given)
-            with scope[CONNECTION].connection_limits.backlog.page() as max_bytes:
+            with limits_of(scope).backlog.page() as max_bytes:
                 page = await store.read(
                     session_id,
                     wanted.offset,
@@ -101,7 +99,7 @@ class EventStream:
             # An EventSource that came for more stops at this answer.
             await send({"type": "http.response.start", "status": 204, "headers": []})
             return await send({"type": "http.response.body"})
-        sink = scope[CONNECTION].write_chunk
+        sink = connection_of(scope).write_chunk
         batches = store.follow(held, after, raw=wanted.include_raw, sink=sink)
         # Something at once, so that a reader knows that it is connected.
         first = HEARTBEAT if link is None else chain(after, link)
@@ -187,8 +185,8 @@ async def stream(
     await send({"type": "http.response.start", **start})
     if scope["method"] == "HEAD":
         return await send({"type": "http.response.body"})
-    connection: Protocol = scope[CONNECTION]
-    if connection.transport.is_closing():
+    connection = connection_of(scope)
+    if connection.is_closing():
         return None  # who has gone before this moment tells nobody any more
     sending = asyncio.current_task()
     assert sending is not None
@@ -199,7 +197,7 @@ async def stream(
     except TimeoutError:
         connection.drop()
     except asyncio.CancelledError:
-        if not connection.transport.is_closing() or sending.uncancel():
+        if not connection.is_closing() or sending.uncancel():
             raise
     finally:
         connection.on_lost = None
@@ -207,28 +205,9 @@ async def stream(
 
 
 async def _send_all(
-    batches: AsyncGenerator[Batch], patience_s: float, connection: Protocol, send: Send
+    batches: AsyncGenerator[Batch], timeout_s: float, connection: Connection, send: Send
 ) -> None:
     async with contextlib.aclosing(batches):
         async for batch in batches:
-            body = batch.frames or HEARTBEAT
-            while not connection.write_chunk(body):
-                await _room(connection, patience_s, send)
-                await asyncio.sleep(0)  # one who is gone is noticed here
+            await connection.send_chunk(batch.frames or HEARTBEAT, send, timeout_s)
     await send({"type": "http.response.body"})
-
-
-async def _room(connection: Protocol, patience_s: float, send: Send) -> None:
-    """Wait until there is room again. Raise TimeoutError where not a byte is taken for so long."""
-    clock = asyncio.get_running_loop().time
-    untaken, since = connection.untaken(), clock()
-    while True:
-        try:
-            async with asyncio.timeout(patience_s / LOOKS):
-                return await send({"type": "http.response.body", "more_body": True})
-        except TimeoutError:
-            # At first the kernel goes on with what it has: that is no sign of life later on.
-            if (left := connection.untaken()) != untaken:
-                untaken, since = left, clock()
-            elif clock() - since >= patience_s:
-                raise

@@ -10,10 +10,10 @@ from starlette.types import Receive, Scope, Send
 
 from dragoman.errors import RangeNotSatisfiable
 from dragoman.files.content import Reading
+from dragoman.http.connection import connection_of
 from dragoman.http.context import daemon_of
 from dragoman.http.problems import instance_of, send_problem
 from dragoman.http.ranges import http_date, is_known, part
-from dragoman.http.uvicorn_protocol import CONNECTION, Protocol
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class Download:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what is wanted of the file."""
-        connection: Protocol = scope[CONNECTION]
+        connection = connection_of(scope)
         try:
             if self._reading.is_sized:
                 await self._answer(scope, send)
@@ -82,8 +82,8 @@ class Download:
     async def _send_part(self, scope: Scope, send: Send, begin: int, end: int | None) -> None:
         """Send the bytes up to an end; without one, up to the file's."""
         daemon = daemon_of(scope)
-        connection: Protocol = scope[CONNECTION]
-        while begin != end and not connection.transport.is_closing():
+        connection = connection_of(scope)
+        while begin != end and not connection.is_closing():
             count = PIECE_BYTES if end is None else min(PIECE_BYTES, end - begin)
             piece = await daemon.files.run(self._reading.read, begin, count)
             if not piece and end is None:

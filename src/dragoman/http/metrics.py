@@ -14,8 +14,7 @@ from starlette.responses import Response
 
 from dragoman import __version__
 from dragoman.http.connections import ConnectionLimits
-from dragoman.http.context import Daemon, daemon_of
-from dragoman.http.uvicorn_protocol import CONNECTION
+from dragoman.http.context import Daemon, daemon_of, limits_of
 from dragoman.runtime.processes.process_tree import process_tree
 from dragoman.schema.http import ProcessList, ServerStatus
 from dragoman.store import StoreStats
@@ -113,7 +112,7 @@ async def get_metrics(request: Request) -> Response:
             for adapter in daemon.agents.all()
             if (status := daemon.agents.servers.status(adapter)) is not None
         },
-        request.scope[CONNECTION].connection_limits,
+        limits_of(request.scope),
     )
     # Off the loop: the library takes a tenth of a second to load, the first time.
     return Response(await asyncio.to_thread(_render, look), media_type=MEDIA_TYPE)

@@ -41,12 +41,13 @@ from dragoman.errors import (
 from dragoman.http import agents, files, sessions
 from dragoman.http.all_events import AllEventsStream
 from dragoman.http.auth import handlers
+from dragoman.http.connection import connection_of
+from dragoman.http.context import limits_of
 from dragoman.http.events import EventStream, PageEndpoint, TurnStream
 from dragoman.http.metrics import get_metrics
 from dragoman.http.openapi import get_openapi, get_schema
 from dragoman.http.request_log import ROUTE
 from dragoman.http.status import get_status
-from dragoman.http.uvicorn_protocol import CONNECTION
 from dragoman.runtime.session.manager import ensure_id
 from dragoman.schema import access as access_schema
 from dragoman.schema import event_filter as feed_schema
@@ -327,8 +328,7 @@ class _Strict(StarletteRoute):
             receive = _bounded(receive, operation.max_body_bytes)
         if operation.response is not Media.EVENT_STREAM:
             return await super().handle(scope, receive, send)
-        connection = scope[CONNECTION]
-        with connection.connection_limits.streaming(connection):
+        with limits_of(scope).streaming(connection_of(scope)):
             return await super().handle(scope, receive, send)
 
 

@@ -21,8 +21,18 @@ SHORT_PAGE_BYTES = 256 * 1024
 """A page while too much waits for readers."""
 
 
-class SendTarget(Protocol):
-    """A connection, as far as an answer needs it."""
+class Reader(Protocol):
+    """Somebody for whom an answer waits."""
+
+    def stalled_s(self, now: float) -> float:
+        """For how long the reader has taken nothing of what waits for it."""
+
+    def drop(self) -> None:
+        """End it at once."""
+
+
+class SendTarget(Reader, Protocol):
+    """A connection, as far as framing an answer needs it."""
 
     def unframe(self) -> None:
         """Send this answer without framing: the end of the connection is its end."""
@@ -33,12 +43,6 @@ class SendTarget(Protocol):
     async def drain(self) -> None:
         """Wait until the reader has taken nearly everything, or is gone."""
 
-    def stalled_s(self, now: float) -> float:
-        """For how long the reader has taken nothing of what waits for it."""
-
-    def drop(self) -> None:
-        """End it at once."""
-
 
 class Backlog:
     """What was answered and not yet taken, over all connections."""
@@ -46,7 +50,7 @@ class Backlog:
     def __init__(self, most_bytes: int = MAX_UNTAKEN_BYTES) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._buffered: dict[SendTarget, int] = {}
+        self._buffered: dict[Reader, int] = {}
 
     @contextmanager
     def page(self) -> Iterator[int]:
@@ -60,7 +64,7 @@ class Backlog:
             self._bytes -= size
 
     @contextmanager
-    def holding(self, connection: SendTarget, size: int) -> Iterator[None]:
+    def holding(self, connection: Reader, size: int) -> Iterator[None]:
         """So much waits for a reader. Others who take nothing make room where that is too much."""
         self._buffered[connection] = size
         self._bytes += size
@@ -71,7 +75,7 @@ class Backlog:
         finally:
             self._release(connection)
 
-    def _release(self, connection: SendTarget) -> None:
+    def _release(self, connection: Reader) -> None:
         self._bytes -= self._buffered.pop(connection, 0)
 
     def _make_room(self) -> None:

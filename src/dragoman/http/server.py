@@ -12,35 +12,24 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import cast
 
 import uvicorn
 import uvloop
-from starlette.types import ASGIApp
 
 from dragoman import logs
-from dragoman.agents import adapters
 from dragoman.errors import StartRefused
-from dragoman.files import Directories, FileService
-from dragoman.http.app import make_app
-from dragoman.http.auth.authenticator import Authenticator
-from dragoman.http.auth.tickets import TICKET_S, Logins
-from dragoman.http.auth.tokens import Keyring, is_exposed, load_token, token_path
-from dragoman.http.connections import ConnectionLimits, limits_of
-from dragoman.http.context import Daemon
+from dragoman.http.app import DragomanApp, create_app, stop
+from dragoman.http.auth.tickets import TICKET_S
+from dragoman.http.auth.tokens import token_path
 from dragoman.http.sockets import holder_of
 from dragoman.http.uvicorn_protocol import Protocol
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.process_tree import process_tree
-from dragoman.runtime.processes.stale import end_all, watch
-from dragoman.runtime.provision.agents import Agents
-from dragoman.runtime.session.manager import SessionManager
-from dragoman.runtime.session.retention import Upkeep
 from dragoman.settings import Settings
-from dragoman.store import open_store
 
 log = logging.getLogger(__name__)
 
@@ -75,20 +64,11 @@ def run(settings: Settings) -> int:
             f"cannot write to the data folder {settings.data_dir}: {error.strerror}; make it "
             "writable, or choose another one with --data-dir"
         ) from None
-    token = load_token(settings)
-    if token is not None:
-        logs.redact(token)
+    app = create_app(settings)
     process_tree.adopt()
     linux.free_large_blocks()
     _tune_collector()
-    data_dir = Path(settings.data_dir)
-    authenticator = Authenticator(
-        token,
-        Keyring(data_dir / "tokens.json"),
-        Logins(data_dir / "logins.json"),
-        is_exposed=is_exposed(settings),
-    )
-    uvloop.run(_serve(settings, authenticator, token))
+    uvloop.run(_serve(app))
     return 0
 
 
@@ -98,34 +78,27 @@ def _tune_collector() -> None:
     gc.set_threshold(100_000, 20, 50)
 
 
-async def _serve(settings: Settings, authenticator: Authenticator, token: str | None) -> None:
-    listener = _listen(settings)
-    port = listener.getsockname()[1]
-    stop = _stop_signal()  # agents may run before the daemon serves: what waits is delivered
-    async with _daemon(settings, token) as daemon:
-        app = make_app(daemon, authenticator, lambda: port)
-        server = _Server(_config(app, ConnectionLimits(limits_of(settings)), settings))
+async def _serve(app: DragomanApp) -> None:
+    listener = _listen(app.settings)
+    app.port = listener.getsockname()[1]
+    stop_signal = _stop_signal()  # agents may run before the daemon serves: what waits is delivered
+    async with app.running() as daemon:
+        server = _Server(_config(app))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        heart = asyncio.create_task(_beat(daemon, authenticator, settings.heartbeat_s))
-        with _announced(settings, port, authenticator.ticket()):
-            await asyncio.wait((serving, stop), return_when=asyncio.FIRST_COMPLETED)
+        with _announced(app.settings, app.port, app.authenticator.ticket()):
+            await asyncio.wait((serving, stop_signal), return_when=asyncio.FIRST_COMPLETED)
             log.info("stopping")
-            daemon.agents.stop()
-            await daemon.sessions.stop()
-            await daemon.agents.stopped()
-            daemon.store.end_followers()
-        heart.cancel()
+            await stop(daemon)
         server.should_exit = True
         await serving
 
 
-def _config(
-    app: ASGIApp, connection_limits: ConnectionLimits, settings: Settings
-) -> uvicorn.Config:
+def _config(app: DragomanApp) -> uvicorn.Config:
+    protocol = partial(Protocol, connection_limits=app.connection_limits)
     return uvicorn.Config(
         app,
         # A cast, because uvicorn asks for a class and only ever calls it.
-        http=cast("type[asyncio.Protocol]", partial(Protocol, connection_limits=connection_limits)),
+        http=cast("type[asyncio.Protocol]", protocol),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -133,7 +106,7 @@ def _config(
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        timeout_keep_alive=cast("int", settings.idle_timeout_s),
+        timeout_keep_alive=cast("int", app.settings.idle_timeout_s),
         timeout_graceful_shutdown=GRACEFUL_S,
         backlog=BACKLOG,
     )
@@ -146,30 +119,6 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Take no signal."""
         yield
-
-
-@contextlib.asynccontextmanager
-async def _daemon(settings: Settings, token: str | None) -> AsyncIterator[Daemon]:
-    store = open_store(Path(settings.data_dir), synchronous=settings.synchronous)
-    try:
-        files = FileService(settings)
-        agents = Agents(adapters(), settings, token)
-        for name, value in agents.secrets.daemon_secrets():
-            logs.redact(value, name)
-        sessions = SessionManager(store, agents, settings)
-        await sessions.recover()
-        watching = asyncio.create_task(watch(store))
-        upkeep = asyncio.create_task(Upkeep(sessions, store, settings).run())
-        try:
-            yield Daemon(settings, store, agents, sessions, files, Directories(settings))
-        finally:
-            files.close()
-            watching.cancel()
-            upkeep.cancel()
-            # A session that waits for its disk could not end its agent.
-            await end_all(store, Path(settings.data_dir))
-    finally:
-        await store.close()
 
 
 def _stop_signal() -> asyncio.Task[object]:
@@ -189,14 +138,6 @@ def _stop_signal() -> asyncio.Task[object]:
 def _ignore_signal(number: int) -> None:
     name = signal.strsignal(number) or "unknown"
     log.warning("signal %d (%s) is ignored; SIGTERM stops the daemon", number, name)
-
-
-async def _beat(daemon: Daemon, authenticator: Authenticator, seconds: float) -> None:
-    while True:
-        await asyncio.sleep(seconds)
-        authenticator.turn_out()
-        await authenticator.logins.keep_now_and_then()
-        daemon.store.notify_all()
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -12,9 +12,8 @@ from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.http.auth.middleware import CALLER
 from dragoman.http.connections import ConnectionLimits
-from dragoman.http.context import Daemon, daemon_of
+from dragoman.http.context import Daemon, daemon_of, limits_of
 from dragoman.http.responses import answer
-from dragoman.http.uvicorn_protocol import CONNECTION
 from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.schema.http import ProcessList
 from dragoman.schema.status import (
@@ -48,7 +47,7 @@ async def get_status(request: Request) -> Response:
             queued=stats.queued,
             readers=stats.readers + stats.all_readers,
             agents=tuple(_agent(daemon.agents, *each) for each in places),
-            limits=_limits(daemon, stats, processes, request.scope[CONNECTION].connection_limits),
+            limits=_limits(daemon, stats, processes, limits_of(request.scope)),
         )
     )
 

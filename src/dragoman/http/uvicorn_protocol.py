@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import httptools
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Send
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
@@ -26,15 +26,11 @@ from dragoman.errors import (
     RequestTimeout,
     Unavailable,
 )
+from dragoman.http.connection import CONNECTION, TARGET
 from dragoman.http.connections import ConnectionLimits
 from dragoman.http.problems import MEDIA_TYPE, headers_of, problem
 from dragoman.http.send_buffer import Outgoing
 from dragoman.schema.http import to_json
-
-CONNECTION = "dragoman.connection"
-"""Scope key: the `Protocol` that a request came by."""
-TARGET = "dragoman.target"
-"""Scope key: the raw request target, only where it is more than a path."""
 
 MAX_PIPELINED = 32
 """So many requests may wait behind the one that is being answered."""
@@ -42,6 +38,8 @@ PART_S = 2.0
 PART_BYTES = 32 * 1024 * 1024
 """Who was answered before all was said may go on for so long, unheard, before the line is cut."""
 
+LOOKS = 10
+"""So often in its time a reader that stalls is looked at."""
 NEVER = math.inf
 
 
@@ -286,6 +284,29 @@ class Protocol(HttpToolsProtocol):
         else:
             self.transport.write(body)
         return True
+
+    def is_closing(self) -> bool:
+        """Nothing more can be sent."""
+        return self.transport.is_closing()
+
+    async def send_chunk(self, body: bytes, send: Send, timeout_s: float) -> None:
+        """Write a chunk when there is room. Raise TimeoutError where nothing is taken for long."""
+        while not self.write_chunk(body):
+            await self._wait_for_room(send, timeout_s)
+            await asyncio.sleep(0)  # one who is gone is noticed here
+
+    async def _wait_for_room(self, send: Send, timeout_s: float) -> None:
+        untaken, since = self.untaken(), self.loop.time()
+        while True:
+            try:
+                async with asyncio.timeout(timeout_s / LOOKS):
+                    return await send({"type": "http.response.body", "more_body": True})
+            except TimeoutError:
+                # At first the kernel goes on with what it has: that is no sign of life later on.
+                if (left := self.untaken()) != untaken:
+                    untaken, since = left, self.loop.time()
+                elif self.loop.time() - since >= timeout_s:
+                    raise
 
     def unframe(self) -> None:
         """Send the answer that begins now without framing; the end of the connection is its end."""

@@ -134,6 +134,8 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         check_same_thread=False,
     )
     db.execute("PRAGMA query_only = ON")
+    # Only the first read opens the log, by its name: who removes a file later finds it open.
+    db.execute("SELECT 1 FROM sqlite_master").fetchone()
     return db
 
 

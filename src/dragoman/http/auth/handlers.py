@@ -13,8 +13,8 @@ from dragoman.http.auth.authenticator import Authenticator
 from dragoman.http.auth.middleware import CALLER, ENTRY, cookie_name, is_own_name
 from dragoman.http.auth.peers import ensure_own_user, ensure_person
 from dragoman.http.auth.tickets import TICKET_S
+from dragoman.http.connection import CONNECTION
 from dragoman.http.responses import answer, nothing
-from dragoman.http.uvicorn_protocol import CONNECTION
 from dragoman.schema import access as schema
 
 MAX_BYTES = 16 * 1024

@@ -17,8 +17,8 @@ from dragoman.errors import (
 )
 from dragoman.http.auth.authenticator import Authenticator, Credential
 from dragoman.http.auth.tokens import RESERVED
+from dragoman.http.connection import CONNECTION, TARGET
 from dragoman.http.problems import instance_of, send_problem
-from dragoman.http.uvicorn_protocol import CONNECTION, TARGET
 from dragoman.settings import LOOPBACK
 
 CALLER = "dragoman.caller"

@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.conftest import Terminal
 from tests.daemon import Daemon, Reply
-from tests.parrot import executable
+from tests.installable_agent import executable
 
 CLAUDE = """#!{python}
 import json, sys

@@ -77,7 +77,7 @@ def _strings(value: object) -> str:
             return ""
 
 
-# --- Mishaps ---
+# --- Corruptions ---
 
 Entries = list[Entry]
 
@@ -94,11 +94,13 @@ def swap(entries: Entries, at: int, following: int) -> None:
     entries[at], entries[following] = entries[following], entries[at]
 
 
-Mishap = Callable[[Entries, int, int], None]
+Corruption = Callable[[Entries, int, int], None]
 
 
-def harmed(transcript: Transcript, mishap: Mishap, seed: str) -> Iterator[tuple[int, Transcript]]:
-    """The recording with one mishap, at each of a few lines of the agent."""
+def harmed(
+    transcript: Transcript, corruption: Corruption, seed: str
+) -> Iterator[tuple[int, Transcript]]:
+    """The recording with one corruption, at each of a few lines of the agent."""
     for number, run in enumerate(transcript):
         said = [
             at
@@ -109,13 +111,13 @@ def harmed(transcript: Transcript, mishap: Mishap, seed: str) -> Iterator[tuple[
         chance = random.Random(f"{seed} {number}")
         for at, following in chance.sample(pairs, min(len(pairs), MISHAPS_OF_A_KIND)):
             entries = list(run.entries)
-            mishap(entries, at, following)
+            corruption(entries, at, following)
             changed: Run = msgspec.structs.replace(run, entries=tuple(entries))
             yield at, (*transcript[:number], changed, *transcript[number + 1 :])
 
 
-@pytest.mark.parametrize("mishap", [lose, double, swap])
+@pytest.mark.parametrize("corruption", [lose, double, swap])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_mishap_breaks_no_rule(case: Case, mishap: Mishap) -> None:
-    for at, transcript in harmed(case.transcript(), mishap, str(case)):
-        assert violations(case.play(transcript).events) == [], f"{mishap.__name__} {at}"
+def test_a_corruption_breaks_no_rule(case: Case, corruption: Corruption) -> None:
+    for at, transcript in harmed(case.transcript(), corruption, str(case)):
+        assert violations(case.play(transcript).events) == [], f"{corruption.__name__} {at}"

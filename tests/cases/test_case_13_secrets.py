@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.choir import ChoirDaemon
 from tests.daemon import Daemon, running
+from tests.shared_agent import SharedAgentDaemon
 from tests.testing.story import Event, Talk, items, of_type, outcome, said, text
 
 from .common import eventually
@@ -332,27 +332,27 @@ def test_case_13_a_setting_adds_names(tmp_path: Path) -> None:
 def test_case_13_a_shared_processs_log_and_the_daemons_hold_no_secret(tmp_path: Path) -> None:
     """Before, the log of a shared process held its stderr and what it said to nobody, and the
     daemon's log the last line of it."""
-    env = {"CHOIR_HOME": str(tmp_path), "ANTHROPIC_API_KEY": API_KEY}
-    choir = ChoirDaemon(tmp_path / "data", env=env)
-    choir.start()
+    env = {"SHARED_AGENT_HOME": str(tmp_path), "ANTHROPIC_API_KEY": API_KEY}
+    shared = SharedAgentDaemon(tmp_path / "data", env=env)
+    shared.start()
     try:
-        talk = Talk(choir, agent="choir", env={"MY_SECRET": WORD})
+        talk = Talk(shared, agent="shared", env={"MY_SECRET": WORD})
         assert said(talk.turn(f"say {WORD}")) == ["[redacted:MY_SECRET]"]
         talk.turn(f"stranger {API_KEY}")
         (tmp_path / "dies").write_text(f"error: {WORD} {API_KEY} {SHAPES[1]}")
         talk.turn("crash")
         turn = talk.turn("say more")
         assert outcome(turn) == "failed"
-        status: Any = next(a for a in choir.get("/agents")["agents"] if a["id"] == "choir")
+        status: Any = next(a for a in shared.get("/agents")["agents"] if a["id"] == "shared")
         told = "error: [redacted:MY_SECRET] [redacted:ANTHROPIC_API_KEY] [redacted]"
         assert told in status["serverStatus"]["lastError"]
-        log = (choir.data_dir / "logs" / "daemon.log").read_text()
+        log = (shared.data_dir / "logs" / "daemon.log").read_text()
         assert told in log
-        (kept,) = (choir.data_dir / "stderr").glob("server+*")
+        (kept,) = (shared.data_dir / "stderr").glob("server+*")
         eventually(lambda: told in kept.read_text(), "the process's log has its last words")
         assert_untold(talk, WORD, API_KEY)
     finally:
-        choir.stop()
+        shared.stop()
 
 
 @pytest.mark.parametrize("killed", [False, True])

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from dragoman.runtime.processes import linux
-from tests.choir import house
 from tests.daemon import Daemon, Reply
+from tests.shared_agent import house
 from tests.testing.story import Talk, lives, of_type, outcome
 
 from .common import eventually, pid_of
 
-ASK = {"mock": "permission", "choir": "ask_for tea", "soloist": "ask_for tea"}
-WORK = {"mock": "hang", "choir": "wait la", "soloist": "wait la"}
-HELLO = {"mock": "echo hi", "choir": "say hi", "soloist": "say hi"}
+ASK = {"mock": "permission", "shared": "ask_for tea", "dedicated": "ask_for tea"}
+WORK = {"mock": "hang", "shared": "wait la", "dedicated": "wait la"}
+HELLO = {"mock": "echo hi", "shared": "say hi", "dedicated": "say hi"}
 AGENTS = tuple(ASK)
 
 
@@ -89,7 +89,7 @@ def test_case_29_a_reply_to_an_agent_that_dies_just_then_is_told_how_it_ended(
 def test_case_29_a_reply_at_the_death_of_an_agent_that_cannot_resume_is_gone(
     daemon: Daemon,
 ) -> None:
-    talk = Talk(daemon, agent="forgetful")
+    talk = Talk(daemon, agent="volatile")
     talk.send("ask_for tea")
     permission = talk.until("permission.requested")["data"]["permission_id"]
     path = f"/permissions/{permission}/reply"
@@ -128,7 +128,7 @@ def test_case_29_a_change_while_the_agent_dies_is_for_the_next_process(
 
 def test_case_29_a_reply_that_could_not_be_written_is_not_counted_as_given(tmp_path: Path) -> None:
     with house(tmp_path, DRAGOMAN_INTERRUPT_DEADLINE_S="0.2") as daemon:
-        talk = Talk(daemon, agent="soloist")
+        talk = Talk(daemon, agent="dedicated")
         talk.turn("say hi")
         talk.send("ask_deaf closed")
         permission = talk.until("permission.requested")["data"]["permission_id"]
@@ -143,7 +143,7 @@ def test_case_29_a_reply_that_could_not_be_written_is_not_counted_as_given(tmp_p
 
 def test_case_29_a_reply_that_the_agent_does_not_read_fails_the_turn(tmp_path: Path) -> None:
     with house(tmp_path, DRAGOMAN_SEND_DEADLINE_S="0.3") as daemon:
-        talk = Talk(daemon, agent="soloist")
+        talk = Talk(daemon, agent="dedicated")
         talk.turn("say hi")
         talk.send("ask_deaf tea")
         permission = talk.until("permission.requested")["data"]["permission_id"]

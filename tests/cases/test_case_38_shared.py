@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.http.routes import ROUTES
 from dragoman.schema.export import Media
-from tests.choir import ChoirDaemon
+from tests.shared_agent import SharedAgentDaemon
 from tests.testing.story import Talk
 
 _QUERIES = {
@@ -28,8 +28,8 @@ _NOT_TRIED = {
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[ChoirDaemon]:
-    started = ChoirDaemon(tmp_path / "data", env={"CHOIR_HOME": str(tmp_path)})
+def daemon(tmp_path: Path) -> Iterator[SharedAgentDaemon]:
+    started = SharedAgentDaemon(tmp_path / "data", env={"SHARED_AGENT_HOME": str(tmp_path)})
     started.start()
     (started.files / "note.txt").write_text("hello")
     try:
@@ -38,11 +38,11 @@ def daemon(tmp_path: Path) -> Iterator[ChoirDaemon]:
         started.stop()
 
 
-def test_case_38_no_route_fails_while_a_shared_process_runs(daemon: ChoirDaemon) -> None:
+def test_case_38_no_route_fails_while_a_shared_process_runs(daemon: SharedAgentDaemon) -> None:
     """Before, `GET /v1/status` was 500: the uptime of the process was read off the loop."""
-    talk = Talk(daemon, agent="choir")
+    talk = Talk(daemon, agent="shared")
     talk.turn("pid")
-    names = {"session_id": talk.id, "agent": "choir"}
+    names = {"session_id": talk.id, "agent": "shared"}
     operations = [
         route.operation
         for route in ROUTES
@@ -63,9 +63,9 @@ def test_case_38_no_route_fails_while_a_shared_process_runs(daemon: ChoirDaemon)
     assert failures == []
 
 
-def test_case_38_the_status_tells_of_the_shared_process(daemon: ChoirDaemon) -> None:
+def test_case_38_the_status_tells_of_the_shared_process(daemon: SharedAgentDaemon) -> None:
     """Before, this was 500 for as long as the process ran."""
-    Talk(daemon, agent="choir").turn("pid")
+    Talk(daemon, agent="shared").turn("pid")
     agents = {each["id"]: each for each in daemon.get("/status")["agents"]}
-    assert agents["choir"]["serverStatus"]["status"] == "running"
-    assert agents["choir"]["serverStatus"]["uptimeMs"] >= 0
+    assert agents["shared"]["serverStatus"]["status"] == "running"
+    assert agents["shared"]["serverStatus"]["uptimeMs"] >= 0

@@ -73,26 +73,30 @@ def delay(said: list[bytes], at: int) -> None:
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
-def test_without_mishap_it_conforms(prompt: str) -> None:
+def test_without_corruption_it_conforms(prompt: str) -> None:
     assert play(list(lines(prompt))).violations() == []
 
 
-@pytest.mark.parametrize("mishap", [lose, double, swap, delay])
+@pytest.mark.parametrize("corruption", [lose, double, swap, delay])
 @pytest.mark.parametrize("prompt", PROMPTS)
-def test_one_mishap_at_any_line_breaks_no_rule(
-    prompt: str, mishap: Callable[[list[bytes], int], None]
+def test_one_corruption_at_any_line_breaks_no_rule(
+    prompt: str, corruption: Callable[[list[bytes], int], None]
 ) -> None:
     for at in range(len(lines(prompt))):
         said = list(lines(prompt))
-        mishap(said, at)
-        assert play(said).violations() == [], f"{mishap.__name__} {said[min(at, len(said) - 1)]!r}"
+        corruption(said, at)
+        assert play(said).violations() == [], (
+            f"{corruption.__name__} {said[min(at, len(said) - 1)]!r}"
+        )
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data(), st.sampled_from(PROMPTS))
-def test_any_mishaps_break_no_rule(data: st.DataObject, prompt: str) -> None:
+def test_any_corruptions_break_no_rule(data: st.DataObject, prompt: str) -> None:
     said = list(lines(prompt))
-    for mishap in data.draw(st.lists(st.sampled_from([lose, double, swap, delay]), max_size=12)):
+    for corruption in data.draw(
+        st.lists(st.sampled_from([lose, double, swap, delay]), max_size=12)
+    ):
         if said:
-            mishap(said, data.draw(st.integers(0, len(said) - 1)))
+            corruption(said, data.draw(st.integers(0, len(said) - 1)))
     assert play(said).violations() == []

@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from tests.parrot import OTHER, VERSION, Npm, ParrotDaemon, executable, fails, parrot, waits
+from tests.installable_agent import (
+    OTHER,
+    VERSION,
+    InstallableAgentDaemon,
+    Npm,
+    executable,
+    fails,
+    parrot,
+    waits,
+)
 
 
 class House:
@@ -21,7 +30,7 @@ class House:
         self.npm = Npm(folder / "bin")
         self.agents = folder / "agents"
         self.local = folder / "local" / "parrot"
-        self.daemon = ParrotDaemon(
+        self.daemon = InstallableAgentDaemon(
             folder / "data",
             env={
                 "PATH": f"{self.local.parent}:{self.npm.path}",
@@ -126,7 +135,7 @@ def test_a_session_has_the_version_that_it_asks_for_also_after_a_restart(house: 
 
 def test_an_agent_that_cannot_even_be_tried_to_install_is_404(tmp_path: Path) -> None:
     folders = {"PATH": str(tmp_path), "HOME": str(tmp_path), "DRAGOMAN_AGENTS_DIR": str(tmp_path)}
-    bare = ParrotDaemon(tmp_path / "data", env=folders)
+    bare = InstallableAgentDaemon(tmp_path / "data", env=folders)
     bare.start()
     try:
         reply = bare.request("POST", "/sessions/none", {"agent": "parrot"})

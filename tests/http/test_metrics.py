@@ -11,8 +11,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dragoman.http.metrics import METRICS
-from tests.choir import ChoirDaemon
 from tests.daemon import Daemon, running
+from tests.shared_agent import SharedAgentDaemon
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -84,26 +84,26 @@ def test_what_happened_is_counted(data_dir: Path) -> None:
 
 
 def test_processes_are_counted_as_they_start_and_exit(tmp_path: Path) -> None:
-    choir = ChoirDaemon(tmp_path / "data", env={"CHOIR_HOME": str(tmp_path)})
-    choir.start()
+    shared = SharedAgentDaemon(tmp_path / "data", env={"SHARED_AGENT_HOME": str(tmp_path)})
+    shared.start()
     try:
         for name in ("one", "two"):
-            choir.create(name)
-            choir.turn(name, "hello")
+            shared.create(name)
+            shared.turn(name, "hello")
         for name in ("three", "four"):
-            choir.create(name, agent="choir")
-            choir.turn(name, "pid")
-        choir.request("POST", "/sessions/one/terminate")
-        found = metrics(choir)
+            shared.create(name, agent="shared")
+            shared.turn(name, "pid")
+        shared.request("POST", "/sessions/one/terminate")
+        found = metrics(shared)
         counts = {
             agent: tuple(
                 value(found, f"process_{what}_total", agent=agent) for what in ("starts", "exits")
             )
-            for agent in ("mock", "choir", "claude")
+            for agent in ("mock", "shared", "claude")
         }
-        assert counts == {"mock": (2, 1), "choir": (1, 0), "claude": (0, 0)}
+        assert counts == {"mock": (2, 1), "shared": (1, 0), "claude": (0, 0)}
     finally:
-        choir.stop()
+        shared.stop()
 
 
 def test_every_metric_is_one_that_is_known_and_each_of_these_is_told(daemon: Daemon) -> None:

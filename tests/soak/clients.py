@@ -28,12 +28,12 @@ PROMPTS = {
         "huge 300000", "permission", "permission", "edit", "questions", "questions", "hang",
         "crash", "spawn-children", "ignore-sigterm", "end",
     ),
-    "choir": SINGS,
-    "soloist": SINGS,
-    "busker": ("hello", "hello", "fail", "linger", "ignore", "crash"),
+    "shared": SINGS,
+    "dedicated": SINGS,
+    "perturn": ("hello", "hello", "fail", "linger", "ignore", "crash"),
 }  # fmt: skip
 """What the agents of each lifetime understand: a process for a session, for many, for a turn."""
-CAST = ("mock", "mock", "mock", "choir", "choir", "choir", "soloist", "busker")
+CAST = ("mock", "mock", "mock", "shared", "shared", "shared", "dedicated", "perturn")
 RARE = {
     "hang", "crash", "spawn-children", "ignore-sigterm", "end", "huge 300000", "wait la", "mute",
     "late", "linger", "ignore",

@@ -20,8 +20,8 @@ import pytest
 from dragoman.store import check
 from dragoman.testing.conformance import check_lines
 from tests.cases.common import eventually, memory_bytes, open_files
-from tests.choir import ChoirDaemon
 from tests.daemon import Daemon
+from tests.shared_agent import SharedAgentDaemon
 from tests.soak.clients import (
     CAST,
     PEOPLE,
@@ -58,7 +58,9 @@ class Household:
     """A daemon, and the crowd around it."""
 
     def __init__(self, data_dir: Path, dice: random.Random) -> None:
-        self.daemon: Daemon = ChoirDaemon(data_dir, env=ENV | {"CHOIR_HOME": str(data_dir.parent)})
+        self.daemon: Daemon = SharedAgentDaemon(
+            data_dir, env=ENV | {"SHARED_AGENT_HOME": str(data_dir.parent)}
+        )
         self.daemon.port = free_port(dice)
         self.up = Up()
         self.records = Records()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from dragoman import logs
-from dragoman.agents import adapters
+from dragoman.agents import adapters, load_problems
 from dragoman.files import Directories, FileService
 from dragoman.http import problems
 from dragoman.http.auth.authenticator import Authenticator
@@ -34,6 +35,8 @@ from dragoman.runtime.session.manager import SessionManager
 from dragoman.runtime.session.retention import Upkeep
 from dragoman.settings import Settings
 from dragoman.store import open_store
+
+log = logging.getLogger(__name__)
 
 
 def create_app(settings: Settings) -> DragomanApp:
@@ -138,6 +141,8 @@ class DragomanApp:
         store = open_store(Path(settings.data_dir), synchronous=settings.synchronous)
         try:
             files = FileService(settings)
+            for problem in load_problems():
+                log.error("%s", problem)
             agents = Agents(adapters(), settings, self.token)
             for name, value in agents.secrets.daemon_secrets():
                 logs.redact(value, name)

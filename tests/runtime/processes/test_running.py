@@ -13,13 +13,13 @@ import pytest
 from tests.cases.common import eventually
 from tests.cases.culprits import misdeed, token, with_token
 from tests.cases.puppet import ENV
-from tests.choir import ChoirDaemon
+from tests.shared_agent import SharedAgentDaemon
 from tests.testing.story import Talk, said
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[ChoirDaemon]:
-    started = ChoirDaemon(tmp_path / "data", env={**ENV, "CHOIR_HOME": str(tmp_path)})
+def daemon(tmp_path: Path) -> Iterator[SharedAgentDaemon]:
+    started = SharedAgentDaemon(tmp_path / "data", env={**ENV, "SHARED_AGENT_HOME": str(tmp_path)})
     started.start()
     try:
         yield started
@@ -27,16 +27,18 @@ def daemon(tmp_path: Path) -> Iterator[ChoirDaemon]:
         started.stop()
 
 
-def running(daemon: ChoirDaemon) -> list[dict[str, Any]]:
+def running(daemon: SharedAgentDaemon) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = daemon.get("/processes")["processes"]
     return found
 
 
-def test_without_sessions_nothing_runs(daemon: ChoirDaemon) -> None:
+def test_without_sessions_nothing_runs(daemon: SharedAgentDaemon) -> None:
     assert daemon.get("/processes") == {"processes": []}
 
 
-def test_a_process_is_told_with_its_session_its_tree_and_its_cost(daemon: ChoirDaemon) -> None:
+def test_a_process_is_told_with_its_session_its_tree_and_its_cost(
+    daemon: SharedAgentDaemon,
+) -> None:
     before_ms = time.time() * 1000
     name = token()
     talk = Talk(daemon)
@@ -58,12 +60,12 @@ def test_a_process_is_told_with_its_session_its_tree_and_its_cost(daemon: ChoirD
     assert running(daemon) == []
 
 
-def test_a_shared_process_is_told_once_with_all_its_sessions(daemon: ChoirDaemon) -> None:
-    talks = [Talk(daemon, agent="choir") for _ in range(3)]
+def test_a_shared_process_is_told_once_with_all_its_sessions(daemon: SharedAgentDaemon) -> None:
+    talks = [Talk(daemon, agent="shared") for _ in range(3)]
     pids = {int(words) for talk in talks for words in said(talk.turn("pid"))}
     (process,) = running(daemon)
     assert {process["pid"]} == pids
-    assert (process["agent"], process["purpose"]) == ("choir", "shared")
+    assert (process["agent"], process["purpose"]) == ("shared", "shared")
     assert process["sessionIds"] == sorted(talk.id for talk in talks)
     talks[0].terminate()
     (process,) = running(daemon)

@@ -23,7 +23,7 @@ from dragoman.errors import (
 )
 from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.settings import AgentSettings, Settings
-from tests.parrot import ADAPTER, OTHER, VERSION, Npm, executable, fails, parrot
+from tests.installable_agent import ADAPTER, OTHER, VERSION, Npm, executable, fails, parrot
 
 
 def agents(command: str | None = None) -> Agents:

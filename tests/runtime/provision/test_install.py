@@ -17,9 +17,9 @@ from dragoman.adapter import Adapter
 from dragoman.errors import InstallFailed, InvalidRequest, Unavailable
 from dragoman.facts import OlderPackage, Package
 from dragoman.runtime.provision.install import Installer, InstallProgress, platform_name
-from tests.parrot import ADAPTER, INTEGRITY, OTHER, VERSION, Npm, fails, waits
+from tests.installable_agent import ADAPTER, INTEGRITY, OTHER, VERSION, Npm, fails, waits
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -352,7 +352,7 @@ def test_what_a_killed_installer_left_is_cleared_by_the_next(
     os.mkfifo(fifo)
     npm.behave(waits(fifo))
     code = (
-        "import os, sys; from pathlib import Path; from tests.parrot import ADAPTER\n"
+        "import os, sys; from pathlib import Path; from tests.installable_agent import ADAPTER\n"
         "from dragoman.runtime.provision.install import Installer\n"
         "Installer(Path(sys.argv[1]), os.environ).install(ADAPTER)\n"
     )

@@ -14,7 +14,7 @@ from dragoman.facts import Catalogue, Launch
 from dragoman.runtime.processes import linux
 from dragoman.runtime.provision.models import Catalogues
 from dragoman.schema.http import ModelInfo, ModelList
-from tests.parrot import executable
+from tests.installable_agent import executable
 
 _marks = itertools.count()
 

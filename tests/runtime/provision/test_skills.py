@@ -19,7 +19,7 @@ from dragoman.runtime.provision import directories, git_clone
 from dragoman.runtime.provision.git_clone import Cloner
 from dragoman.runtime.provision.skills import SkillLibrary
 from dragoman.schema.http import SkillSource
-from tests.parrot import executable
+from tests.installable_agent import executable
 
 _marks = itertools.count()
 SAFE = {

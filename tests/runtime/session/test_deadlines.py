@@ -9,13 +9,13 @@ import pytest
 from tests.cases.common import assert_conforms, eventually, types
 from tests.cases.puppet import BEGIN, END, ENV, prompt, write
 from tests.cases.puppet import line as said
-from tests.choir import ChoirDaemon
 from tests.daemon import running
+from tests.shared_agent import SharedAgentDaemon
 from tests.torture.clients import agents_of
 
 SHORT = "0.3"
 ENOUGH = "0.8"
-"""For a short turn on a machine that does much else; less than the choir waits for an answer."""
+"""For a short turn on a machine that does much else; less than the shared waits for an answer."""
 
 
 # --- Turns ---
@@ -77,12 +77,12 @@ def test_messages_behind_a_turn_that_takes_too_long_have_theirs(data_dir: Path) 
 
 
 def test_a_message_that_is_never_accepted_has_a_turn_that_takes_too_long(data_dir: Path) -> None:
-    daemon = ChoirDaemon(
-        data_dir, env={"CHOIR_HOME": str(data_dir.parent), "DRAGOMAN_TURN_TIMEOUT_S": ENOUGH}
+    daemon = SharedAgentDaemon(
+        data_dir, env={"SHARED_AGENT_HOME": str(data_dir.parent), "DRAGOMAN_TURN_TIMEOUT_S": ENOUGH}
     )
     daemon.start()
     try:
-        daemon.create("s", agent="soloist")
+        daemon.create("s", agent="dedicated")
         daemon.turn("s", "say hello")
         turn = daemon.turn("s", "mute")
         assert types(turn) == ["turn.started", "item.started", "item.delta", "item.completed",

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from tests.cases.common import eventually
-from tests.choir import ChoirDaemon
+from tests.shared_agent import SharedAgentDaemon
 from tests.testing.story import Talk, lives, of_type, outcome, said
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChoirDaemon]:
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedAgentDaemon]:
     folder = tmp_path_factory.mktemp("daemon")
-    started = ChoirDaemon(folder / "data", env={"CHOIR_HOME": str(folder)})
+    started = SharedAgentDaemon(folder / "data", env={"SHARED_AGENT_HOME": str(folder)})
     started.start()
     try:
         yield started
@@ -38,9 +38,9 @@ def song(talk: Talk, prompt: str) -> Any:
 
 
 def test_each_turn_has_a_process_of_its_own_and_one_converter_hears_of_each_end(
-    daemon: ChoirDaemon,
+    daemon: SharedAgentDaemon,
 ) -> None:
-    talk = Talk(daemon, agent="busker")
+    talk = Talk(daemon, agent="perturn")
     songs = [song(talk, text) for text in ("one", "two", "three")]
     assert [each["ends"] for each in songs] == [0, 1, 2]
     assert [each["resumed"] for each in songs] == [False, True, True]
@@ -52,8 +52,10 @@ def test_each_turn_has_a_process_of_its_own_and_one_converter_hears_of_each_end(
 
 
 @pytest.mark.parametrize("text", ["fail", "linger", "ignore"])
-def test_how_a_process_ends_after_its_turn_does_not_matter(daemon: ChoirDaemon, text: str) -> None:
-    talk = Talk(daemon, agent="busker")
+def test_how_a_process_ends_after_its_turn_does_not_matter(
+    daemon: SharedAgentDaemon, text: str
+) -> None:
+    talk = Talk(daemon, agent="perturn")
     first = song(talk, text)
     talk.send("next")  # it waits until the one before is gone
     talk.until("turn.started")
@@ -64,8 +66,8 @@ def test_how_a_process_ends_after_its_turn_does_not_matter(daemon: ChoirDaemon, 
     assert [end["outcome"] for end in of_type(events, "turn.ended")] == ["completed"] * 2
 
 
-def test_messages_that_wait_have_a_process_each(daemon: ChoirDaemon) -> None:
-    talk = Talk(daemon, agent="busker")
+def test_messages_that_wait_have_a_process_each(daemon: SharedAgentDaemon) -> None:
+    talk = Talk(daemon, agent="perturn")
     for text in ("one", "two", "three"):
         talk.send(text)
     for _ in range(3):
@@ -76,9 +78,9 @@ def test_messages_that_wait_have_a_process_each(daemon: ChoirDaemon) -> None:
 
 
 def test_an_end_before_the_turns_end_fails_it_and_the_next_one_resumes(
-    daemon: ChoirDaemon,
+    daemon: SharedAgentDaemon,
 ) -> None:
-    talk = Talk(daemon, agent="busker")
+    talk = Talk(daemon, agent="perturn")
     song(talk, "one")
     turn = talk.turn("crash")
     assert outcome(turn) == "failed"
@@ -91,8 +93,8 @@ def test_an_end_before_the_turns_end_fails_it_and_the_next_one_resumes(
 # --- One process for each session, in JSON-RPC ---
 
 
-def test_a_session_with_a_process_of_its_own_greets_it_itself(daemon: ChoirDaemon) -> None:
-    talks = [Talk(daemon, agent="soloist") for _ in range(2)]
+def test_a_session_with_a_process_of_its_own_greets_it_itself(daemon: SharedAgentDaemon) -> None:
+    talks = [Talk(daemon, agent="dedicated") for _ in range(2)]
     pids = {said(talk.turn("pid"))[0] for talk in talks}
     assert len(pids) == 2
     for talk in talks:
@@ -102,16 +104,16 @@ def test_a_session_with_a_process_of_its_own_greets_it_itself(daemon: ChoirDaemo
     assert not any(lives(int(pid)) for pid in pids)
 
 
-def test_both_sides_name_the_protocol(daemon: ChoirDaemon) -> None:
-    talk = Talk(daemon, agent="soloist")
+def test_both_sides_name_the_protocol(daemon: SharedAgentDaemon) -> None:
+    talk = Talk(daemon, agent="dedicated")
     talk.turn("say la")
     raws = [event["raw"] for event in talk.events(raw=True) if event["source"] == "agent"]
     assert raws
     assert all(raw["jsonrpc"] == "2.0" for raw in raws)
 
 
-def test_a_permission_is_answered_under_the_agents_own_number(daemon: ChoirDaemon) -> None:
-    talk = Talk(daemon, agent="soloist")
+def test_a_permission_is_answered_under_the_agents_own_number(daemon: SharedAgentDaemon) -> None:
+    talk = Talk(daemon, agent="dedicated")
     for reply in ("once", "reject"):
         talk.send("ask_for tea")
         talk.reply(talk.until("permission.requested"), reply)
@@ -119,16 +121,16 @@ def test_a_permission_is_answered_under_the_agents_own_number(daemon: ChoirDaemo
     assert said(talk.conforms()) == ["tea once", "tea reject"]
 
 
-def test_case_20_an_unknown_request_is_refused_and_kept(daemon: ChoirDaemon) -> None:
-    talk = Talk(daemon, agent="soloist")
+def test_case_20_an_unknown_request_is_refused_and_kept(daemon: SharedAgentDaemon) -> None:
+    talk = Talk(daemon, agent="dedicated")
     assert said(talk.turn("odd")) == ["-32601"]
     (unparsed,) = [event for event in talk.events(raw=True) if event["type"] == "agent.unparsed"]
     assert unparsed["raw"]["method"] == "client/odd"
     talk.conforms()
 
 
-def test_what_answers_nothing_is_kept(daemon: ChoirDaemon) -> None:
-    talk = Talk(daemon, agent="soloist")
+def test_what_answers_nothing_is_kept(daemon: SharedAgentDaemon) -> None:
+    talk = Talk(daemon, agent="dedicated")
     turn = talk.turn("stray")
     assert said(turn) == ["done"]
     told = [each["error"] for each in of_type(turn, "agent.unparsed")]
@@ -137,8 +139,8 @@ def test_what_answers_nothing_is_kept(daemon: ChoirDaemon) -> None:
     talk.conforms()
 
 
-def test_a_request_that_is_not_answered_in_time_fails(daemon: ChoirDaemon) -> None:
-    talk = Talk(daemon, agent="soloist")
+def test_a_request_that_is_not_answered_in_time_fails(daemon: SharedAgentDaemon) -> None:
+    talk = Talk(daemon, agent="dedicated")
     turn = talk.turn("mute")
     assert outcome(turn) == "failed"
     assert of_type(turn, "error")[0]["message"] == "no answer in time"
@@ -146,8 +148,8 @@ def test_a_request_that_is_not_answered_in_time_fails(daemon: ChoirDaemon) -> No
     talk.conforms()
 
 
-def test_a_process_of_ones_own_that_dies_resumes(daemon: ChoirDaemon) -> None:
-    talk = Talk(daemon, agent="soloist")
+def test_a_process_of_ones_own_that_dies_resumes(daemon: SharedAgentDaemon) -> None:
+    talk = Talk(daemon, agent="dedicated")
     native = talk.turn("say la") and talk.info["nativeSessionId"]
     os.kill(int(said(talk.turn("pid"))[0]), signal.SIGKILL)
     assert said(talk.turn("say lo")) == ["lo"]

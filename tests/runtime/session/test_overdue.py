@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.choir import house
 from tests.daemon import Daemon
+from tests.shared_agent import house
 from tests.testing.story import Talk, of_type, outcome, said
 
 
 def restarts(daemon: Daemon) -> int:
     agents = {each["id"]: each for each in daemon.get("/agents")["agents"]}
-    count: int = agents["choir"]["serverStatus"]["restartCount"]
+    count: int = agents["shared"]["serverStatus"]["restartCount"]
     return count
 
 
@@ -26,7 +26,7 @@ def test_what_is_not_answered_in_time_costs_its_own_turn_and_no_other(
 
 
 def costs_one_turn(daemon: Daemon, silence: str) -> None:
-    talk, other = Talk(daemon, agent="choir"), Talk(daemon, agent="choir")
+    talk, other = Talk(daemon, agent="shared"), Talk(daemon, agent="shared")
     other.send("wait for it")
     other.until("item.delta")
     for _ in range(2):
@@ -49,7 +49,7 @@ def costs_one_turn(daemon: Daemon, silence: str) -> None:
 
 def test_a_turn_that_never_began_is_called_off_and_the_next_one_is_fine(tmp_path: Path) -> None:
     with house(tmp_path, DRAGOMAN_TURN_TIMEOUT_S="0.3") as daemon:
-        talk = Talk(daemon, agent="choir")
+        talk = Talk(daemon, agent="shared")
         turn = talk.turn("late")
         assert outcome(turn) == "interrupted"
         assert [error["code"] for error in of_type(turn, "error")] == ["turn_timeout"]

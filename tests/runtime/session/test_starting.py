@@ -12,7 +12,7 @@ import pytest
 
 from tests.agents.test_old_versions import CLAUDE, HOOKS, KNOWN, SUBAGENTS
 from tests.daemon import Daemon, running
-from tests.parrot import executable
+from tests.installable_agent import executable
 
 
 class Slow:

@@ -13,8 +13,8 @@ from dragoman.errors import InvalidRequest
 from dragoman.runtime.session.validate import ensure_variant
 from dragoman.schema.http import ModelInfo
 from tests.cases.common import assert_conforms
-from tests.choir import house
 from tests.daemon import Daemon
+from tests.shared_agent import house
 from tests.testing.story import items
 
 MCP = {"docs": {"type": "local", "command": ["docs", "serve"]}}
@@ -49,7 +49,7 @@ def test_what_an_agent_cannot_honour_is_refused_on_create(
     daemon: Daemon, field: str, value: Any, right: str
 ) -> None:
     """Before, all of it was 200 and had no effect."""
-    wanted = {"agent": "modest", field: value}
+    wanted = {"agent": "minimal", field: value}
     about, words = refused(daemon, "POST", "/sessions/never", wanted)
     assert (about, right in words) == (field, True), words
     assert daemon.request("GET", "/sessions/never").status == 404
@@ -63,7 +63,7 @@ def test_what_an_agent_cannot_honour_is_refused_on_change(
 ) -> None:
     """Before, a mode that create refuses was accepted later."""
     name = f"changed-{field}"
-    daemon.create(name, agent="modest")
+    daemon.create(name, agent="minimal")
     assert refused(daemon, "PATCH", f"/sessions/{name}", {field: value})[0] == field
     assert daemon.get(f"/sessions/{name}")["eventCount"] == 1
 
@@ -99,7 +99,7 @@ def test_the_variants_of_the_model_count_where_it_is_known(model: str, known: st
 def test_what_asks_for_nothing_is_fine(daemon: Daemon) -> None:
     off = {"docs": {**MCP["docs"], "enabled": False}}
     daemon.create(
-        "nothing", agent="modest", mcp=off, skills={"sources": []}, permissionMode="default"
+        "nothing", agent="minimal", mcp=off, skills={"sources": []}, permissionMode="default"
     )
     assert daemon.get("/sessions/nothing")["eventCount"] == 1
     changed = daemon.request("PATCH", "/sessions/nothing", {"permissionMode": "default"})

@@ -11,8 +11,8 @@ from dragoman.runtime.shared.connection import Host, SharedConnection
 class Deaf:
     """A host that nobody talks to."""
 
-    def taken(self) -> None:
-        """Some seat has taken something."""
+    def note_room(self) -> None:
+        """Some connection has taken something."""
 
 
 def connection() -> SharedConnection:

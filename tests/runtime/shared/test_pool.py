@@ -14,14 +14,14 @@ import pytest
 
 from dragoman.runtime.processes import linux
 from tests.cases.common import eventually
-from tests.choir import ChoirDaemon, house
 from tests.daemon import Daemon
+from tests.shared_agent import SharedAgentDaemon, house
 from tests.testing.story import Event, Talk, items, lives, of_type, outcome, parts, said
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[ChoirDaemon]:
-    started = ChoirDaemon(tmp_path / "data", env={"CHOIR_HOME": str(tmp_path)})
+def daemon(tmp_path: Path) -> Iterator[SharedAgentDaemon]:
+    started = SharedAgentDaemon(tmp_path / "data", env={"SHARED_AGENT_HOME": str(tmp_path)})
     started.start()
     try:
         yield started
@@ -31,17 +31,17 @@ def daemon(tmp_path: Path) -> Iterator[ChoirDaemon]:
         assert left(started) == []
 
 
-def singer(daemon: ChoirDaemon, **create: Any) -> Talk:
-    return Talk(daemon, **{"agent": "choir", **create})
+def shared_talk(daemon: SharedAgentDaemon, **create: Any) -> Talk:
+    return Talk(daemon, **{"agent": "shared", **create})
 
 
-def left(daemon: ChoirDaemon) -> list[int]:
+def left(daemon: SharedAgentDaemon) -> list[int]:
     """Everything that runs on behalf of this daemon's folder."""
     mark = linux.mark_of(daemon.data_dir)
     return [pid for pid, _ in linux.marked(f"{mark}:") if lives(pid)]
 
 
-def status(daemon: Daemon, agent: str = "choir") -> Any:
+def status(daemon: Daemon, agent: str = "shared") -> Any:
     agents = daemon.get("/agents")["agents"]
     return next(each for each in agents if each["id"] == agent)["serverStatus"]
 
@@ -51,7 +51,7 @@ def pid_of(talk: Talk) -> int:
     return int(words)
 
 
-def process_log(daemon: ChoirDaemon) -> str:
+def process_log(daemon: SharedAgentDaemon) -> str:
     return "".join(path.read_text() for path in (daemon.data_dir / "stderr").glob("server+*"))
 
 
@@ -70,8 +70,8 @@ def failed_once(events: list[Event]) -> Any:
 # --- Who hears what ---
 
 
-def test_ten_sessions_on_one_process_hear_only_their_own_words(daemon: ChoirDaemon) -> None:
-    talks = [singer(daemon) for _ in range(10)]
+def test_ten_sessions_on_one_process_hear_only_their_own_words(daemon: SharedAgentDaemon) -> None:
+    talks = [shared_talk(daemon) for _ in range(10)]
     assert len({pid_of(talk) for talk in talks}) == 1
     words = [[f"{number}-{word}" for word in range(20)] for number in range(10)]
     with ThreadPoolExecutor(10) as together:
@@ -86,11 +86,11 @@ def test_ten_sessions_on_one_process_hear_only_their_own_words(daemon: ChoirDaem
 
 
 def test_the_process_is_greeted_once_and_its_health_is_shown(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
     assert status(daemon)["status"] == "stopped"
     with ThreadPoolExecutor(5) as together:
-        talks = [singer(daemon) for _ in range(5)]
+        talks = [shared_talk(daemon) for _ in range(5)]
         list(together.map(lambda talk: talk.turn("say hello"), talks))
     assert heard(tmp_path).count('"initialize"') == 1
     assert heard(tmp_path).count('"initialized"') == 1
@@ -102,15 +102,15 @@ def test_the_process_is_greeted_once_and_its_health_is_shown(
     )
 
 
-def test_what_is_said_before_the_thread_is_known_is_held_for_it(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon)
+def test_what_is_said_before_the_thread_is_known_is_held_for_it(daemon: SharedAgentDaemon) -> None:
+    talk = shared_talk(daemon)
     talk.turn("say hello")
     (status_item,) = items(talk.conforms(), "status")
     assert parts(status_item, "status")[0]["detail"] == talk.info["nativeSessionId"]
 
 
-def test_what_a_thread_of_ones_own_thread_says_is_heard(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon)
+def test_what_a_thread_of_ones_own_thread_says_is_heard(daemon: SharedAgentDaemon) -> None:
+    talk = shared_talk(daemon)
     assert said(talk.turn("child la")) == ["la"]
     talk.conforms()
 
@@ -120,8 +120,8 @@ def rumours(talk: Talk) -> list[str]:
     return [words for words in found if words != talk.info["nativeSessionId"]]
 
 
-def test_what_is_for_everybody_is_heard_by_everybody(daemon: ChoirDaemon) -> None:
-    talks = [singer(daemon) for _ in range(3)]
+def test_what_is_for_everybody_is_heard_by_everybody(daemon: SharedAgentDaemon) -> None:
+    talks = [shared_talk(daemon) for _ in range(3)]
     for talk in talks:
         talk.turn("say la")
     talks[0].turn("rumour the tenor is ill")
@@ -136,9 +136,9 @@ def told(tmp_path: Path, method: str) -> list[str]:
 
 
 def test_the_process_is_told_who_leaves_and_who_never_comes_back(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
-    kept, gone = singer(daemon), singer(daemon)
+    kept, gone = shared_talk(daemon), shared_talk(daemon)
     kept.turn("say la")
     gone.turn("say la")
     threads = [talk.info["nativeSessionId"] for talk in (kept, gone)]
@@ -150,12 +150,12 @@ def test_the_process_is_told_who_leaves_and_who_never_comes_back(
 
 
 def test_a_conversation_of_somebody_else_is_not_retired(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
-    first = singer(daemon)
+    first = shared_talk(daemon)
     first.turn("say la")
     first.terminate()
-    second = singer(daemon, resume={"sessionId": first.id})
+    second = shared_talk(daemon, resume={"sessionId": first.id})
     second.turn("say la")
     for talk in (first, second):
         assert daemon.request("DELETE", f"/sessions/{talk.id}").status == 204
@@ -163,9 +163,9 @@ def test_a_conversation_of_somebody_else_is_not_retired(
 
 
 def test_a_process_is_started_to_hear_who_never_comes_back(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
-    talk = singer(daemon)
+    talk = shared_talk(daemon)
     talk.turn("say la")
     thread = talk.info["nativeSessionId"]
     daemon.stop()
@@ -174,14 +174,14 @@ def test_a_process_is_started_to_hear_who_never_comes_back(
     assert told(tmp_path, "thread/retire") == [thread]
 
 
-def test_other_words_in_the_environment_mean_another_process(daemon: ChoirDaemon) -> None:
-    one, other = singer(daemon), singer(daemon, env={"VOICE": "bass"})
+def test_other_words_in_the_environment_mean_another_process(daemon: SharedAgentDaemon) -> None:
+    one, other = shared_talk(daemon), shared_talk(daemon, env={"VOICE": "bass"})
     assert pid_of(one) != pid_of(other)
-    assert pid_of(singer(daemon, env={"VOICE": "bass"})) == pid_of(other)
+    assert pid_of(shared_talk(daemon, env={"VOICE": "bass"})) == pid_of(other)
 
 
-def test_a_permission_is_asked_and_answered_in_its_own_session(daemon: ChoirDaemon) -> None:
-    talks = [singer(daemon) for _ in range(4)]
+def test_a_permission_is_asked_and_answered_in_its_own_session(daemon: SharedAgentDaemon) -> None:
+    talks = [shared_talk(daemon) for _ in range(4)]
     for number, talk in enumerate(talks):
         talk.send(f"ask_for cup-{number}")
     asked = [talk.until("permission.requested") for talk in talks]
@@ -193,8 +193,8 @@ def test_a_permission_is_asked_and_answered_in_its_own_session(daemon: ChoirDaem
         assert said(talk.conforms()) == [f"cup-{number} {reply}"]
 
 
-def test_case_20_a_request_that_nobody_knows_is_refused_and_kept(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon)
+def test_case_20_a_request_that_nobody_knows_is_refused_and_kept(daemon: SharedAgentDaemon) -> None:
+    talk = shared_talk(daemon)
     turn = talk.turn("odd")
     assert said(turn) == ["-32601"]
     unparsed = [event for event in talk.events(raw=True) if event["type"] == "agent.unparsed"]
@@ -202,8 +202,8 @@ def test_case_20_a_request_that_nobody_knows_is_refused_and_kept(daemon: ChoirDa
     assert outcome(turn) == "completed"
 
 
-def test_what_is_for_nobody_is_refused_counted_and_kept(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon)
+def test_what_is_for_nobody_is_refused_counted_and_kept(daemon: SharedAgentDaemon) -> None:
+    talk = shared_talk(daemon)
     assert status(daemon)["unrouted"] == 0
     assert said(talk.turn("stranger")) == ["-32601 -32601"]
     assert said(talk.turn("stray")) == ["done"]
@@ -225,8 +225,10 @@ def test_what_is_for_nobody_is_refused_counted_and_kept(daemon: ChoirDaemon) -> 
 # --- Leaving ---
 
 
-def test_terminating_a_session_leaves_the_others_alone(daemon: ChoirDaemon, tmp_path: Path) -> None:
-    talk, other = singer(daemon), singer(daemon)
+def test_terminating_a_session_leaves_the_others_alone(
+    daemon: SharedAgentDaemon, tmp_path: Path
+) -> None:
+    talk, other = shared_talk(daemon), shared_talk(daemon)
     pid = pid_of(talk)
     other.send("wait for it")
     other.until("item.delta")
@@ -246,9 +248,9 @@ def test_terminating_a_session_leaves_the_others_alone(daemon: ChoirDaemon, tmp_
 
 
 def test_what_was_asked_of_a_session_that_leaves_is_refused(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
-    talk = singer(daemon)
+    talk = shared_talk(daemon)
     talk.send("ask_for tea")
     talk.until("permission.requested")
     talk.terminate()
@@ -256,9 +258,9 @@ def test_what_was_asked_of_a_session_that_leaves_is_refused(
 
 
 def test_a_thread_in_use_is_not_given_to_another_session(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
-    talk, other = singer(daemon), singer(daemon)
+    talk, other = shared_talk(daemon), shared_talk(daemon)
     talk.turn("say hello")
     (tmp_path / "next").write_text(talk.info["nativeSessionId"])
     other.send("say hello")
@@ -269,11 +271,11 @@ def test_a_thread_in_use_is_not_given_to_another_session(
     talk.conforms()
 
 
-def test_a_thread_whose_session_has_ended_goes_on_in_another(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon)
+def test_a_thread_whose_session_has_ended_goes_on_in_another(daemon: SharedAgentDaemon) -> None:
+    talk = shared_talk(daemon)
     pid = pid_of(talk)
     talk.terminate()
-    other = singer(daemon, resume={"sessionId": talk.id})
+    other = shared_talk(daemon, resume={"sessionId": talk.id})
     assert pid_of(other) == pid
     assert other.info["nativeSessionId"] == talk.info["nativeSessionId"]
 
@@ -281,11 +283,11 @@ def test_a_thread_whose_session_has_ended_goes_on_in_another(daemon: ChoirDaemon
 def test_a_process_that_nobody_uses_ends_and_is_started_again(
     tmp_path: Path,
 ) -> None:
-    env = {"CHOIR_HOME": str(tmp_path), "DRAGOMAN_IDLE_PROCESS_S": "0.3"}
-    daemon = ChoirDaemon(tmp_path / "data", env=env)
+    env = {"SHARED_AGENT_HOME": str(tmp_path), "DRAGOMAN_IDLE_PROCESS_S": "0.3"}
+    daemon = SharedAgentDaemon(tmp_path / "data", env=env)
     daemon.start()
     try:
-        talk = singer(daemon)
+        talk = shared_talk(daemon)
         pid = pid_of(talk)
         eventually(lambda: left(daemon) == [], "it ended")
         shown = status(daemon)
@@ -299,14 +301,14 @@ def test_a_process_that_nobody_uses_ends_and_is_started_again(
 # --- Crashes ---
 
 
-def test_a_crash_fails_each_turn_once_and_each_session_resumes(daemon: ChoirDaemon) -> None:
-    talks = [singer(daemon) for _ in range(5)]
+def test_a_crash_fails_each_turn_once_and_each_session_resumes(daemon: SharedAgentDaemon) -> None:
+    talks = [shared_talk(daemon) for _ in range(5)]
     pid = pid_of(talks[0])
     for talk in talks:
         talk.send("wait la")
         talk.until("item.delta")
     natives = [talk.info["nativeSessionId"] for talk in talks]
-    culprit = singer(daemon)
+    culprit = shared_talk(daemon)
     failed_once(culprit.turn("crash 3"))
     for talk in talks:
         talk.until("turn.ended")
@@ -331,12 +333,12 @@ def test_case_19_a_shared_process_that_closes_its_output_is_ended_and_replaced(
 ) -> None:
     """Before, the turns of all its sessions ran for ever, and so did every later one."""
     with house(tmp_path, DRAGOMAN_STDOUT_DEADLINE_S="0.3") as daemon:
-        talks = [Talk(daemon, agent="choir") for _ in range(3)]
+        talks = [Talk(daemon, agent="shared") for _ in range(3)]
         pid = pid_of(talks[0])
         for talk in talks:
             talk.send("wait la")
             talk.until("item.delta")
-        culprit = Talk(daemon, agent="choir")
+        culprit = Talk(daemon, agent="shared")
         culprit.send("silence")
         for talk in [*talks, culprit]:
             assert talk.until("turn.ended")["data"]["outcome"] == "failed"
@@ -347,8 +349,10 @@ def test_case_19_a_shared_process_that_closes_its_output_is_ended_and_replaced(
         assert "closed its output" in status(daemon)["lastError"]
 
 
-def test_sessions_of_an_agent_that_cannot_resume_end_with_the_reason(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon, agent="forgetful")
+def test_sessions_of_an_agent_that_cannot_resume_end_with_the_reason(
+    daemon: SharedAgentDaemon,
+) -> None:
+    talk = shared_talk(daemon, agent="volatile")
     talk.turn("say hello")
     talk.send("crash 3")
     ended = talk.until("session.ended")["data"]
@@ -357,8 +361,8 @@ def test_sessions_of_an_agent_that_cannot_resume_end_with_the_reason(daemon: Cho
     talk.conforms()
 
 
-def test_a_process_killed_while_all_are_idle_costs_nothing(daemon: ChoirDaemon) -> None:
-    talks = [singer(daemon) for _ in range(3)]
+def test_a_process_killed_while_all_are_idle_costs_nothing(daemon: SharedAgentDaemon) -> None:
+    talks = [shared_talk(daemon) for _ in range(3)]
     (pid,) = {pid_of(talk) for talk in talks}
     os.kill(pid, signal.SIGKILL)
     for talk in talks:
@@ -368,9 +372,9 @@ def test_a_process_killed_while_all_are_idle_costs_nothing(daemon: ChoirDaemon) 
 
 
 def test_a_thread_that_vanished_ends_its_session_with_the_agents_words(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
-    talk = singer(daemon)
+    talk = shared_talk(daemon)
     os.kill(pid_of(talk), signal.SIGKILL)
     (tmp_path / "threads").write_text("")
     talk.send("say hello")
@@ -393,9 +397,9 @@ def ended_at_once(talk: Talk) -> Event:
 
 
 def test_a_process_that_does_not_come_up_again_costs_a_turn_and_not_the_session(
-    daemon: ChoirDaemon, tmp_path: Path
+    daemon: SharedAgentDaemon, tmp_path: Path
 ) -> None:
-    talk = singer(daemon)
+    talk = shared_talk(daemon)
     os.kill(pid_of(talk), signal.SIGKILL)
     (tmp_path / "dies").write_text("no voice today")
     turn = talk.turn("say hello")
@@ -407,11 +411,13 @@ def test_a_process_that_does_not_come_up_again_costs_a_turn_and_not_the_session(
     talk.conforms()
 
 
-def test_who_crashes_again_and_again_is_waited_for_longer_and_longer(daemon: ChoirDaemon) -> None:
-    dying = {"CHOIR_DIES": "1"}
+def test_who_crashes_again_and_again_is_waited_for_longer_and_longer(
+    daemon: SharedAgentDaemon,
+) -> None:
+    dying = {"SHARED_AGENT_DIES": "1"}
     for _ in range(5):
-        assert ended_at_once(singer(daemon, env=dying))["exit_code"] == 1
-    talk = singer(daemon, env=dying)
+        assert ended_at_once(shared_talk(daemon, env=dying))["exit_code"] == 1
+    talk = shared_talk(daemon, env=dying)
     turn = talk.turn("say hello")
     assert outcome(turn) == "failed"
     (error,) = of_type(turn, "error")
@@ -422,11 +428,11 @@ def test_who_crashes_again_and_again_is_waited_for_longer_and_longer(daemon: Cho
     assert (shown["status"], shown["restartCount"]) == ("error", 4)
     assert talk.info["status"] == "idle"
     talk.conforms()
-    assert said(singer(daemon).turn("say hello")) == ["hello"]
+    assert said(shared_talk(daemon).turn("say hello")) == ["hello"]
 
 
-def test_who_refuses_the_greeting_does_not_serve(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon, env={"CHOIR_REFUSES": "yes"})
+def test_who_refuses_the_greeting_does_not_serve(daemon: SharedAgentDaemon) -> None:
+    talk = shared_talk(daemon, env={"SHARED_AGENT_REFUSES": "yes"})
     turn = talk.turn("say hello")
     assert outcome(turn) == "failed"
     (error,) = of_type(turn, "error")
@@ -435,11 +441,11 @@ def test_who_refuses_the_greeting_does_not_serve(daemon: ChoirDaemon) -> None:
 
 
 def test_who_does_not_read_is_replaced(tmp_path: Path) -> None:
-    env = {"CHOIR_HOME": str(tmp_path), "DRAGOMAN_SEND_DEADLINE_S": "0.5"}
-    daemon = ChoirDaemon(tmp_path / "data", env=env)
+    env = {"SHARED_AGENT_HOME": str(tmp_path), "DRAGOMAN_SEND_DEADLINE_S": "0.5"}
+    daemon = SharedAgentDaemon(tmp_path / "data", env=env)
     daemon.start()
     try:
-        talk, other = singer(daemon), singer(daemon)
+        talk, other = shared_talk(daemon), shared_talk(daemon)
         other.turn("say hello")
         talk.send("deaf")
         talk.until("item.delta")
@@ -458,8 +464,8 @@ def test_who_does_not_read_is_replaced(tmp_path: Path) -> None:
 # --- The daemon's end ---
 
 
-def test_the_daemon_ends_it_with_itself(daemon: ChoirDaemon) -> None:
-    talk = singer(daemon)
+def test_the_daemon_ends_it_with_itself(daemon: SharedAgentDaemon) -> None:
+    talk = shared_talk(daemon)
     talk.send("wait la")
     talk.until("item.delta")
     pid = int(left(daemon)[0])
@@ -471,8 +477,8 @@ def test_the_daemon_ends_it_with_itself(daemon: ChoirDaemon) -> None:
     assert said(talk.turn("say hello")) == ["hello"]
 
 
-def test_a_killed_daemon_leaves_nothing_once_it_is_started_again(daemon: ChoirDaemon) -> None:
-    talks = [singer(daemon) for _ in range(3)]
+def test_a_killed_daemon_leaves_nothing_once_it_is_started_again(daemon: SharedAgentDaemon) -> None:
+    talks = [shared_talk(daemon) for _ in range(3)]
     pid = pid_of(talks[0])
     natives = []
     for talk in talks:

@@ -19,7 +19,7 @@ from dragoman.testing.conformance import check
 from dragoman.testing.recordings.play import PlayResult, play, unaccounted
 from dragoman.testing.recordings.transcript import Ending, Line, Meta, Run, Transcript, load
 from dragoman.testing.unaccounted import said_in, unaccounted_in
-from tests.choir import CHOIR, SINGER, SOLOIST, ChoirDaemon
+from tests.shared_agent import DEDICATED, SHARED, SHARED_COMMAND, SharedAgentDaemon
 from tests.testing.story import Event, Talk
 
 PERSON = Approver(token="default", scope="admin")
@@ -52,7 +52,7 @@ def tell(method: str, thread: str | None, **params: Any) -> Line:
 
 GREETING = (
     into(id=0, method="initialize", params={"client": "another"}),
-    out(id=0, result={"name": "choir"}),
+    out(id=0, result={"name": "shared"}),
     into(method="initialized"),
 )
 
@@ -76,7 +76,7 @@ def turn(number: int, thread: str, text: str) -> tuple[Line, ...]:
     )
 
 
-def played(*entries: Line, adapter: Adapter = CHOIR, code: int | None = None) -> PlayResult:
+def played(*entries: Line, adapter: Adapter = SHARED, code: int | None = None) -> PlayResult:
     ending = None if code is None else Ending(t=1, code=code, signal=None)
     return conforming(adapter, (Run(meta=Meta(cwd="/"), entries=entries, ending=ending),))
 
@@ -109,12 +109,12 @@ def test_a_recorded_reply_is_the_reply_to_our_request() -> None:
     assert outcomes(found) == ["completed"]
     assert {event.native_session_id for event in found.events[3:]} == {"a"}
     assert (found.strays, found.unanswered) == ((), ())
-    assert unaccounted(CHOIR, found) == []
+    assert unaccounted(SHARED, found) == []
 
 
 def test_the_answer_to_the_greeting_is_the_processs_own() -> None:
     found = played(*GREETING, tell("config/warning", None), *begins(1, "a"))
-    assert [json.loads(line).get("result") for line in found.aside] == [{"name": "choir"}, None]
+    assert [json.loads(line).get("result") for line in found.aside] == [{"name": "shared"}, None]
     assert [json.loads(line)["result"] for line in found.native_lines] == [{"threadId": "a"}]
 
 
@@ -136,7 +136,7 @@ def test_only_the_first_thread_is_ours() -> None:
     found = played(*GREETING, *begins(1, "a"), *begins(2, "b"), *mixed)
     assert said(found) == ["say mine"]
     assert said(found, "user") == ["say mine"]
-    assert unaccounted(CHOIR, found) == []
+    assert unaccounted(SHARED, found) == []
     assert any(b"theirs" in line for line in found.aside)
     assert not any(b"theirs" in line for line in found.native_lines)
 
@@ -146,14 +146,14 @@ def test_what_is_said_before_the_thread_is_claimed_is_held_for_it() -> None:
     start, reply = begins(1, "a")
     found = played(*GREETING, start, early, reply)
     assert "item.completed" in [event.type for event in found.events]
-    assert unaccounted(CHOIR, found) == []
+    assert unaccounted(SHARED, found) == []
 
 
 def test_what_is_for_everyone_is_heard_by_a_session_that_is_there() -> None:
     def route(message: bytes) -> tuple[str, ...]:
-        return CHOIR.route(message) if CHOIR.route and b"hall" not in message else (EVERYONE,)
+        return SHARED.route(message) if SHARED.route and b"hall" not in message else (EVERYONE,)
 
-    adapter: Adapter = msgspec.structs.replace(CHOIR, route=route)
+    adapter: Adapter = msgspec.structs.replace(SHARED, route=route)
     early, later = tell("hall/open", None), tell("hall/cold", None)
     found = played(*GREETING, early, *begins(1, "a"), later, adapter=adapter)
     assert methods(found.aside)[1:] == ["hall/open"]
@@ -164,7 +164,7 @@ def test_what_is_for_everyone_is_heard_by_a_session_that_is_there() -> None:
 
 def test_what_nobody_claims_has_vanished() -> None:
     found = played(*GREETING, *begins(1, "a"), *turn(2, "a", "x"), tell("item/delta", "child"))
-    assert methods(tuple(unaccounted(CHOIR, found))) == ["item/delta"]
+    assert methods(tuple(unaccounted(SHARED, found))) == ["item/delta"]
 
 
 def test_requests_that_ours_would_not_make_are_strays_and_their_replies_aside() -> None:
@@ -177,7 +177,7 @@ def test_requests_that_ours_would_not_make_are_strays_and_their_replies_aside() 
     )
     assert methods(found.strays) == ["thread/list"]
     assert outcomes(found) == ["completed"]
-    assert unaccounted(CHOIR, found) == []
+    assert unaccounted(SHARED, found) == []
 
 
 def test_a_request_that_the_recording_lacks_stays_unanswered() -> None:
@@ -188,14 +188,14 @@ def test_a_request_that_the_recording_lacks_stays_unanswered() -> None:
 @pytest.mark.parametrize("shared", [True, False])
 def test_what_is_no_json_is_nobodys_on_a_shared_process_only(shared: bool) -> None:
     garbage = Line(t=0, dir="out", data=b"this is no JSON")
-    adapter = CHOIR if shared else SOLOIST
+    adapter = SHARED if shared else DEDICATED
     found = played(*GREETING, *begins(1, "a"), garbage, adapter=adapter)
     unparsed = [event for event in found.events if event.type == "agent.unparsed"]
     assert (len(unparsed), found.aside.count(garbage.data)) == ((0, 1) if shared else (1, 0))
 
 
 def test_one_on_a_process_of_its_own_greets_and_hears_everything() -> None:
-    found = played(*GREETING, *begins(1, "a"), *turn(2, "b", "say hello"), adapter=SOLOIST)
+    found = played(*GREETING, *begins(1, "a"), *turn(2, "b", "say hello"), adapter=DEDICATED)
     assert said(found) == ["say hello"]
     assert found.aside == ()
     assert found.unanswered == ()
@@ -212,7 +212,7 @@ def test_a_lost_process_fails_the_turn_and_the_next_one_resumes() -> None:
         ending=Ending(t=1, code=3, signal=None),
     )
     mended = Run(meta=Meta(cwd="/"), entries=(*GREETING, *resumes, *turn(2, "a", "say again")))
-    found = conforming(CHOIR, (broken, mended))
+    found = conforming(SHARED, (broken, mended))
     assert outcomes(found) == ["failed", "completed"]
     assert found.unanswered == ()
 
@@ -221,14 +221,14 @@ def test_a_lost_process_fails_the_turn_and_the_next_one_resumes() -> None:
 
 
 def conversation(folder: Path, command: list[str]) -> tuple[list[Event], list[Event]]:
-    """The events of two sessions with a choir that is started so."""
+    """The events of two sessions with a shared that is started so."""
     folder.mkdir()
     words = shlex.join([sys.executable, "-m", "dragoman.cli.main", *command])
-    env = {"CHOIR_HOME": str(folder), "DRAGOMAN_CHOIR_COMMAND": words}
-    daemon = ChoirDaemon(folder / "data", env=env)
+    env = {"SHARED_AGENT_HOME": str(folder), "DRAGOMAN_SHARED_COMMAND": words}
+    daemon = SharedAgentDaemon(folder / "data", env=env)
     daemon.start()
     try:
-        one, other = Talk(daemon, agent="choir"), Talk(daemon, agent="choir")
+        one, other = Talk(daemon, agent="shared"), Talk(daemon, agent="shared")
         one.turn("say hello")
         other.turn("stranger")
         one.send("ask_for more")
@@ -241,15 +241,17 @@ def conversation(folder: Path, command: list[str]) -> tuple[list[Event], list[Ev
 
 def test_what_a_daemon_recorded_is_played_as_its_first_session(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
-    one, other = conversation(tmp_path / "real", ["record", "--out", str(tape), "--", *SINGER])
+    one, other = conversation(
+        tmp_path / "real", ["record", "--out", str(tape), "--", *SHARED_COMMAND]
+    )
     (run,) = load(tape.read_bytes())
-    found = conforming(CHOIR, (run,))
+    found = conforming(SHARED, (run,))
     types, expected = [event.type for event in found.events], [event["type"] for event in one]
     assert [each for each in types if each in expected][: len(expected)] == expected
     assert said(found) == ["hello", "more once"]
     # What is said to nobody.
-    assert methods(tuple(unaccounted(CHOIR, found))) == ["item/delta", "client/odd"]
-    lost = unaccounted_in(CHOIR, [*one, *other], said_in(CHOIR, run))
+    assert methods(tuple(unaccounted(SHARED, found))) == ["item/delta", "client/odd"]
+    lost = unaccounted_in(SHARED, [*one, *other], said_in(SHARED, run))
     assert methods(tuple(lost)) == ["item/delta", "client/odd"]
     again, _ = conversation(tmp_path / "replayed", ["replay", str(tape)])
     assert [event["type"] for event in again] == expected

@@ -11,7 +11,7 @@ from dragoman.runtime.processes import linux
 from tests.agents.claude.live.conftest import environ
 from tests.agents.live import chosen, command
 from tests.daemon import running
-from tests.parrot import executable as stand_in
+from tests.installable_agent import executable as stand_in
 
 
 @pytest.fixture(autouse=True)

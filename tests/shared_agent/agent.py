@@ -1,7 +1,7 @@
 """An agent that serves many threads on one process, and does what its prompts say.
 
 Its own requests have whole numbers from 0 as ids, as Codex does it. What it hears is written to
-`$CHOIR_HOME/heard`, and threads are remembered in `$CHOIR_HOME/threads`. A file `next` there names
+`heard` in `$SHARED_AGENT_HOME`, and threads are remembered in `threads` there. A file `next` names
 the next threads, a file `dies` has the last words of who does not even begin.
 """
 
@@ -18,10 +18,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-HOME = Path(os.environ.get("CHOIR_HOME", "/nowhere"))
+HOME = Path(os.environ.get("SHARED_AGENT_HOME", "/nowhere"))
 
 
-class Singer:
+class SharedAgent:
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}
         self._greeted = False
@@ -82,11 +82,11 @@ class Singer:
     def _initialize(self, key: Any, message: Any) -> None:
         if "jsonrpc" in message:
             self._head = {"jsonrpc": "2.0"}
-        if self._greeted or os.environ.get("CHOIR_REFUSES"):
+        if self._greeted or os.environ.get("SHARED_AGENT_REFUSES"):
             self._write(id=key, error={"code": -32600, "message": "no second hello, please"})
             return
         self._greeted = True
-        self._write(id=key, result={"name": "choir"})
+        self._write(id=key, result={"name": "shared"})
 
     def _start(self, key: Any) -> None:
         given = HOME / "next"
@@ -236,8 +236,8 @@ class Singer:
 
 
 if __name__ == "__main__":
-    if os.environ.get("CHOIR_DIES"):
+    if os.environ.get("SHARED_AGENT_DIES"):
         sys.exit("no voice today")
     if (HOME / "dies").exists():
         sys.exit((HOME / "dies").read_text())
-    asyncio.run(Singer().run())
+    asyncio.run(SharedAgent().run())

@@ -1,8 +1,9 @@
 """Agents of every lifetime, as real programs with real adapters.
 
-The choir serves all sessions on one process, in JSON-RPC without the `jsonrpc` member. The soloist
-is the same program, with a process for each session. The busker's process lives for one turn, and
-the modest one is a busker that takes neither modes nor variants, skills or MCP servers.
+`shared` serves all sessions on one process, in JSON-RPC without the `jsonrpc` member; `volatile` is
+the same and cannot resume. `dedicated` is that program with a process for each session. The process
+of `perturn` lives for one turn, and `minimal` is one of these that takes nothing a session could be
+given: neither modes nor variants, skills or MCP servers.
 """
 
 from __future__ import annotations
@@ -18,13 +19,18 @@ from dragoman.adapter import Adapter, Spec
 from dragoman.agents.mock import ADAPTER as MOCK
 from dragoman.facts import Capabilities, Feature, IgnoredMessage, Launch
 from dragoman.steps import Notify, Request
-from tests.choir.busker import BuskerConverter
-from tests.choir.convert import ChoirConverter, SoloConverter, delete_request, route
 from tests.daemon import Daemon
+from tests.shared_agent.convert import (
+    DedicatedConverter,
+    SharedAgentConverter,
+    delete_request,
+    route,
+)
+from tests.shared_agent.per_turn import PerTurnConverter
 
 _HERE = Path(__file__).parent
-SINGER = (sys.executable, "-P", str(_HERE / "singer.py"))
-BUSKER_COMMAND = (sys.executable, "-P", str(_HERE / "busker_agent.py"))
+SHARED_COMMAND = (sys.executable, "-P", str(_HERE / "agent.py"))
+PER_TURN_COMMAND = (sys.executable, "-P", str(_HERE / "per_turn_agent.py"))
 _FEATURES: frozenset[Feature] = MOCK.capabilities.shown | {"sharedProcess"}
 
 
@@ -41,15 +47,15 @@ def _per_turn(spec: Spec, command: tuple[str, ...]) -> Launch:
     return Launch(argv=(*command, *resume), env=spec.env, cwd=spec.directory, lifetime="turn")
 
 
-CHOIR: Adapter = msgspec.structs.replace(
+SHARED: Adapter = msgspec.structs.replace(
     MOCK,
-    id="choir",
-    name="Choir",
-    command=SINGER,
+    id="shared",
+    name="Shared",
+    command=SHARED_COMMAND,
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES),
     probe_recipes=None,
     launch=_shared,
-    converter=ChoirConverter,
+    converter=SharedAgentConverter,
     handshake=(
         Request(method="initialize", params={"client": "test"}),
         Notify(method="initialized"),
@@ -63,22 +69,22 @@ CHOIR: Adapter = msgspec.structs.replace(
         IgnoredMessage(where={"method": "turn/started"}, why="the message has begun it"),
     ),
 )
-FORGETFUL: Adapter = msgspec.structs.replace(
-    CHOIR,
-    id="forgetful",
-    name="Forgetful",
+VOLATILE: Adapter = msgspec.structs.replace(
+    SHARED,
+    id="volatile",
+    name="Volatile",
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES - {"resume"}),
 )
-SOLOIST: Adapter = msgspec.structs.replace(
-    CHOIR, id="soloist", name="Soloist", launch=_alone, converter=SoloConverter, handshake=(),
-    route=None, delete_request=None, capabilities=MOCK.capabilities,
+DEDICATED: Adapter = msgspec.structs.replace(
+    SHARED, id="dedicated", name="Dedicated", launch=_alone, converter=DedicatedConverter,
+    handshake=(), route=None, delete_request=None, capabilities=MOCK.capabilities,
 )  # fmt: skip
-BUSKER: Adapter = msgspec.structs.replace(
-    MOCK, id="busker", name="Busker", command=BUSKER_COMMAND, probe_recipes=None, launch=_per_turn,
-    converter=BuskerConverter,
+PER_TURN: Adapter = msgspec.structs.replace(
+    MOCK, id="perturn", name="PerTurn", command=PER_TURN_COMMAND, probe_recipes=None,
+    launch=_per_turn, converter=PerTurnConverter,
 )  # fmt: skip
-MODEST: Adapter = msgspec.structs.replace(
-    BUSKER, id="modest", name="Modest", permission_modes=("default",), unused=(),
+MINIMAL: Adapter = msgspec.structs.replace(
+    PER_TURN, id="minimal", name="Minimal", permission_modes=("default",), unused=(),
     capabilities=Capabilities(
         native=_FEATURES - {"variants", "planMode", "permissions", "sharedProcess"},
         shown=_FEATURES - {"variants", "planMode", "permissions", "sharedProcess"},
@@ -87,16 +93,16 @@ MODEST: Adapter = msgspec.structs.replace(
 """Takes nothing that a session could be given."""
 
 
-class ChoirDaemon(Daemon):
+class SharedAgentDaemon(Daemon):
     """A daemon that knows them."""
 
-    MODULE = "tests.choir.main"
+    MODULE = "tests.shared_agent.main"
 
 
 @contextmanager
 def house(folder: Path, **env: str) -> Iterator[Daemon]:
-    """Such a daemon for a test, with a home for the choir in the same folder."""
-    daemon = ChoirDaemon(folder / "data", env={"CHOIR_HOME": str(folder), **env})
+    """Such a daemon for a test, with a home for the shared in the same folder."""
+    daemon = SharedAgentDaemon(folder / "data", env={"SHARED_AGENT_HOME": str(folder), **env})
     daemon.start()
     try:
         yield daemon

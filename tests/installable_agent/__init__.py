@@ -130,7 +130,7 @@ def parrot(path: Path, version: str) -> Path:
     return executable(path, text)
 
 
-class ParrotDaemon(Daemon):
+class InstallableAgentDaemon(Daemon):
     """A daemon that knows the parrot."""
 
-    MODULE = "tests.parrot.main"
+    MODULE = "tests.installable_agent.main"

@@ -1,4 +1,4 @@
-"""The choir's dialect: threads on one process, in JSON-RPC."""
+"""The shared's dialect: threads on one process, in JSON-RPC."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def route(message: bytes) -> tuple[str, ...]:
     return tuple(key for key in (about.threadId, about.parentId) if key)
 
 
-class ChoirConverter:
+class SharedAgentConverter:
     """One thread."""
 
     def __init__(self, spec: Spec) -> None:
@@ -210,7 +210,7 @@ class ChoirConverter:
             yield EndSession(reason="error", message=_why(reply))
 
 
-class SoloConverter(ChoirConverter):
+class DedicatedConverter(SharedAgentConverter):
     """The same on a process of one's own, which one greets oneself."""
 
     def on_open(self, spec: Spec) -> Iterator[Step]:
@@ -219,7 +219,7 @@ class SoloConverter(ChoirConverter):
         yield Request(method="initialize", params={"client": "test"}, tag="hello")
 
     def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
-        """Go on where the choir begins."""
+        """Go on where the shared begins."""
         if tag == "hello":
             yield Notify(method="initialized")
             yield from super().on_open(self._spec)

@@ -1,4 +1,4 @@
-"""The busker's dialect: the mock's, for one prompt a process."""
+"""The perturn's dialect: the mock's, for one prompt a process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.schema.commands import Command, Configure, Prompt
 from dragoman.steps import Delivered, EndInput, Send, Step, Update
 
 
-class BuskerConverter(MockConverter):
+class PerTurnConverter(MockConverter):
     """Says one thing, and that it was all; is told of each end."""
 
     def __init__(self, spec: Spec) -> None:

@@ -1,5 +1,0 @@
-"""An agent's folder, as the real ones have theirs."""
-
-from tests.choir import FORGETFUL as ADAPTER
-
-__all__ = ["ADAPTER"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.agents.claude.asks import (
+from dragoman.agents.claude.native import Wanted
+from dragoman.agents.claude.requests import (
     DECLINED,
     REFINE,
     ask_of,
@@ -15,8 +16,7 @@ from dragoman.agents.claude.asks import (
     question,
     question_answer,
 )
-from dragoman.agents.claude.native import Wanted
-from dragoman.agents.claude.tasks import MAIN
+from dragoman.agents.claude.subagents import MAIN
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 
 

@@ -10,7 +10,7 @@ from dragoman.agents.claude.convert import ClaudeConverter
 from dragoman.agents.claude.ignored import IGNORED
 from dragoman.agents.claude.launch import launch
 from dragoman.agents.claude.package import PACKAGE
-from dragoman.agents.claude.probe_recipes import PROBE_RECIPES
+from dragoman.agents.claude.probes import PROBE_RECIPES
 from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
 

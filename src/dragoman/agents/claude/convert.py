@@ -8,15 +8,15 @@ from typing import Any, assert_never
 import msgspec
 
 from dragoman.adapter import Spec
-from dragoman.agents.claude import asks, model, native, system
-from dragoman.agents.claude.changes import Changes
+from dragoman.agents.claude import model, native, requests, system
+from dragoman.agents.claude.delivery import Sent
+from dragoman.agents.claude.items import Messages
 from dragoman.agents.claude.launch import attached
-from dragoman.agents.claude.messages import Messages
 from dragoman.agents.claude.notices import Notices
-from dragoman.agents.claude.results import Given, content_of, result_steps, text_of
-from dragoman.agents.claude.sent import Sent
-from dragoman.agents.claude.tasks import Tasks
-from dragoman.agents.claude.turns import (
+from dragoman.agents.claude.settings import Changes
+from dragoman.agents.claude.subagents import Tasks
+from dragoman.agents.claude.tools import Given, content_of, result_steps, text_of
+from dragoman.agents.claude.usage import (
     Answers,
     Gauge,
     Meter,
@@ -69,7 +69,7 @@ class ClaudeConverter:
         self._notices = Notices()
         self._meter = Meter()
         self._answers = Answers()
-        self._asks: dict[str, asks.Ask] = {}
+        self._asks: dict[str, requests.Ask] = {}
         self._sent = Sent()
         self._requests = 0
         self._native: str | None = None
@@ -118,13 +118,13 @@ class ClaudeConverter:
         )
 
     def _answer(self, key: str, answer: AnswerPermission | AnswerQuestion) -> Send:
-        ask = self._asks.pop(key, asks.NOTHING)
+        ask = self._asks.pop(key, requests.NOTHING)
         if isinstance(answer, AnswerPermission):
-            response = asks.permission_answer(ask, answer)
+            response = requests.permission_answer(ask, answer)
             if answer.updated_input is not None:
                 self._messages.changed(ask.call_id, answer.updated_input)
         else:
-            response = asks.question_answer(ask, answer)
+            response = requests.question_answer(ask, answer)
         return _respond(key, response)
 
     def _configure(self, wanted: Configure) -> Iterator[Step]:
@@ -356,10 +356,10 @@ class ClaudeConverter:
             yield _line(type="control_response", response=response)
             yield from self._notices.unknown(msgspec.to_builtins(wanted))
         else:
-            ask = self._asks[key] = asks.ask_of(wanted, self._directory)
+            ask = self._asks[key] = requests.ask_of(wanted, self._directory)
             owner = self._tasks.owner(None, wanted.agent_id)
-            question = asks.question(key, wanted, owner)
-            yield question or asks.permission(key, wanted, ask.rule, owner)
+            question = requests.question(key, wanted, owner)
+            yield question or requests.permission(key, wanted, ask.rule, owner)
 
     # --- The process ---
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dragoman.agents.claude import model, native
+from dragoman.agents.claude.subagents import Owner
 from dragoman.agents.claude.system import (
     AnySystem,
     Compacted,
@@ -18,7 +19,6 @@ from dragoman.agents.claude.system import (
     StatusLine,
     Told,
 )
-from dragoman.agents.claude.tasks import Owner
 from dragoman.schema.items import ContentPart, ItemKind, ItemStatus, Json, Status, Text
 from dragoman.steps import CompleteItem, StartItem, Step, whole
 

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from dragoman.agents.claude import native
-from dragoman.agents.claude.results import WRITES
+from dragoman.agents.claude.tools import WRITES
 
 CREATING = frozenset({"touch", "mkdir"})
 """Programs that harm nothing, whatever they are given in the workspace."""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.agents.claude import model, native
-from dragoman.agents.claude.tasks import Owner
+from dragoman.agents.claude.subagents import Owner
 from dragoman.schema.items import (
     ContentPart,
     ItemKind,

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 
 from dragoman.agents.claude import native
 from dragoman.agents.claude.rules import Rule, is_plain_edit, rule_of
-from dragoman.agents.claude.tasks import Owner
+from dragoman.agents.claude.subagents import Owner
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
 from dragoman.steps import AskPermission, AskQuestion, FileChange

@@ -11,8 +11,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.agents.claude import model
 from dragoman.agents.claude.diffs import Edit, edited
-from dragoman.agents.claude.messages import Call
-from dragoman.agents.claude.tasks import Owner
+from dragoman.agents.claude.items import Call
+from dragoman.agents.claude.subagents import Owner
 from dragoman.schema.items import ContentPart, FileAction, FileRef, Json, Text, ToolResult
 from dragoman.steps import (
     AgentFile,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dragoman.agents.claude.messages import Call
+from dragoman.agents.claude.items import Call
 from dragoman.agents.claude.model import ToolResultBlock
-from dragoman.agents.claude.results import Given, result_steps
-from dragoman.agents.claude.tasks import MAIN
+from dragoman.agents.claude.subagents import MAIN
+from dragoman.agents.claude.tools import Given, result_steps
 from dragoman.schema.items import FileRef, ToolResult
 from dragoman.steps import AgentFile, CompleteItem
 

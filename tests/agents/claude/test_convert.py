@@ -1,7 +1,8 @@
-"""What a vendor may change tomorrow, and a conversation that cannot be resumed."""
+"""The converter: unknown messages, the state machines, a resume that fails."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -9,10 +10,18 @@ import pytest
 
 from dragoman.adapter import Spec
 from dragoman.agents.claude import ADAPTER
+from dragoman.agents.claude.convert import (
+    CONVERSATION_TRANSITIONS,
+    TURN_TRANSITIONS,
+    ConversationState,
+    Trigger,
+    TurnState,
+)
+from dragoman.agents.claude.delivery import SentMessages
 from dragoman.facts import Exit
 from dragoman.schema.commands import Prompt
 from dragoman.schema.events import Draft, Stderr
-from dragoman.steps import Bind, Delivered, EndSession, EndTurn, Report, Step
+from dragoman.steps import BeginTurn, Bind, Delivered, EndSession, EndTurn, Report, Step
 from tests.agents.claude.lines import Heard, assistant, streamed
 
 # --- What a vendor may change tomorrow: kept, shown where it can be, never fatal ---
@@ -128,11 +137,17 @@ class Session:
             step for line in lines for step in self._converter.receive(msgspec.json.encode(line))
         ]
 
+    def say(self, message_id: str, text: str) -> None:
+        list(self._converter.command(Prompt(message_id=message_id, text=text)))
+
+    def exit(self, exit: Exit) -> list[Step]:
+        return list(self._converter.on_close(exit))
+
     def resume(self) -> list[Step]:
         """The process dies; the next one does not know the conversation, and ends."""
-        list(self._converter.on_close(KILLED))
-        list(self._converter.command(Prompt(message_id="msg_2", text="Go on")))
-        return [*self.hear(FAILED), *self._converter.on_close(REFUSED)]
+        self.exit(KILLED)
+        self.say("msg_2", "Go on")
+        return [*self.hear(FAILED), *self.exit(REFUSED)]
 
 
 def test_a_first_turn_that_was_never_written_down_begins_anew() -> None:
@@ -159,3 +174,36 @@ def test_a_conversation_that_is_gone_ends_the_session_and_says_why() -> None:
 def test_an_id_from_elsewhere_that_is_unknown_ends_the_session() -> None:
     end = Session(NATIVE).resume()[-1]
     assert end == EndSession(reason="error", message=WHY, exit=REFUSED)
+
+
+# --- The state machines ---
+
+
+@pytest.mark.parametrize("state", TurnState)
+def test_a_process_that_is_gone_leaves_no_turn(state: TurnState) -> None:
+    assert TURN_TRANSITIONS[state].get(Trigger.EXIT, state) is TurnState.STARTING
+
+
+@pytest.mark.parametrize("state", ConversationState)
+def test_a_conversation_outlives_its_process(state: ConversationState) -> None:
+    assert Trigger.EXIT not in CONVERSATION_TRANSITIONS[state]
+
+
+STARTED = {
+    "type": "command_lifecycle",
+    "state": "started",
+    "command_uuid": SentMessages().add("msg_1", "Hi"),
+}
+
+
+ORDERS = list(itertools.permutations([STARTED, INIT, RESULT, FAILED]))
+
+
+@pytest.mark.parametrize("lines", ORDERS, ids=map(str, range(len(ORDERS))))
+def test_lines_in_any_order_leave_a_session_that_works(lines: tuple[dict[str, Any], ...]) -> None:
+    session = Session()
+    session.say("msg_1", "Hi")
+    session.hear(*lines)
+    session.exit(KILLED)
+    assert BeginTurn(metadata={}) in session.hear(INIT)
+    assert session.hear(RESULT)[-1] == EndTurn(outcome="completed", metadata={"num_turns": 1})

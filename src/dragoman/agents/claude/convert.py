@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum, auto
 from typing import Any, assert_never
 
 import msgspec
@@ -48,6 +49,110 @@ ANSWERED_BEFORE = "Claude Code had this message before the daemon was restarted"
 SYNTHETIC = "<synthetic>"
 """The model of the messages that Claude Code writes itself."""
 
+# --- State ---
+#
+# Two state machines with the same triggers.
+#
+# `TurnState` is about one process, and starts anew with the next. In 2.1.325 a message is accepted
+# (`command_lifecycle` with `started`), its turn begins (`system/init`), and the turn ends
+# (`result`). Versions before 2.1.300 send no `command_lifecycle`, and no message is accepted for a
+# turn that Claude Code begins itself, e.g. because a background command ended: there `system/init`
+# comes first. A process before its first turn (STARTING, PENDING) is not IDLE, because a `result`
+# means something else then: the message failed before its turn, or there is no conversation to
+# resume.
+#
+# `ConversationState` outlives processes: it says what becomes of such a failed resume. Claude Code
+# names a conversation before it has stored anything of it. A process that is killed in the first
+# turn may leave just a name, and then the conversation begins anew. After a turn has ended, a
+# conversation that is not found is lost, and the session ends.
+#
+# A trigger that a state does not list leaves the state as it is, whatever Claude Code sends.
+#
+# An interrupt is no state: a person may interrupt in each of them, also before the first turn.
+
+
+class Trigger(Enum):
+    """What moves the state machines."""
+
+    ACCEPT = auto()
+    """A message is accepted."""
+    NAME = auto()
+    """The conversation has an id."""
+    BEGIN = auto()
+    """A turn begins."""
+    END = auto()
+    """A turn ends."""
+    FAIL = auto()
+    """A message fails before its turn."""
+    REFUSE = auto()
+    """The conversation to resume is not found."""
+    EXIT = auto()
+    """The process is gone."""
+
+
+class TurnState(Enum):
+    """How far the current process is."""
+
+    STARTING = auto()
+    """It has accepted nothing."""
+    PENDING = auto()
+    """It has accepted a message, and not begun its first turn."""
+    RUNNING = auto()
+    """It works on a turn."""
+    IDLE = auto()
+    """Its last turn has ended."""
+
+
+class ConversationState(Enum):
+    """Whether a next process can resume the conversation."""
+
+    NEW = auto()
+    """It has no id."""
+    NAMED = auto()
+    """It has an id; whether anything is stored under it is not known."""
+    RESUMABLE = auto()
+    """A turn of it has ended, so it is stored; or the session was created with its id."""
+    MISSING = auto()
+    """It should be stored, and was not found."""
+
+
+TURN_TRANSITIONS: dict[TurnState, dict[Trigger, TurnState]] = {
+    TurnState.STARTING: {
+        Trigger.ACCEPT: TurnState.PENDING,
+        Trigger.BEGIN: TurnState.RUNNING,
+    },
+    TurnState.PENDING: {
+        Trigger.BEGIN: TurnState.RUNNING,
+        Trigger.FAIL: TurnState.STARTING,
+        Trigger.EXIT: TurnState.STARTING,
+    },
+    TurnState.RUNNING: {
+        Trigger.END: TurnState.IDLE,
+        Trigger.EXIT: TurnState.STARTING,
+    },
+    TurnState.IDLE: {
+        Trigger.ACCEPT: TurnState.RUNNING,
+        Trigger.BEGIN: TurnState.RUNNING,
+        Trigger.EXIT: TurnState.STARTING,
+    },
+}
+CONVERSATION_TRANSITIONS: dict[ConversationState, dict[Trigger, ConversationState]] = {
+    ConversationState.NEW: {
+        Trigger.NAME: ConversationState.NAMED,
+        Trigger.END: ConversationState.RESUMABLE,
+    },
+    ConversationState.NAMED: {
+        Trigger.END: ConversationState.RESUMABLE,
+        Trigger.REFUSE: ConversationState.NEW,
+    },
+    ConversationState.RESUMABLE: {
+        Trigger.REFUSE: ConversationState.MISSING,
+    },
+    ConversationState.MISSING: {},
+}
+IN_TURN = (TurnState.PENDING, TurnState.RUNNING)
+BEFORE_FIRST_TURN = (TurnState.STARTING, TurnState.PENDING)
+
 
 class ClaudeConverter:
     """Speaks to one Claude Code process after another, for one session."""
@@ -64,18 +169,23 @@ class ClaudeConverter:
         self._sent_messages = SentMessages()
         self._control_requests = 0
         """How many requests of our own were made; the last one is named by it."""
+        self._turn = TurnState.STARTING
+        resumes = spec.native_session_id is not None
+        self._conversation = ConversationState.RESUMABLE if resumes else ConversationState.NEW
         self._native_id: str | None = None
-        self._up = False
-        """The process has begun a turn."""
-        self._kept = spec.native_session_id is not None
-        """A turn of this conversation is over, so Claude Code must have kept it."""
-        self._lost: Report | None = None
-        """Claude Code does not find the conversation, and says why."""
-        self._in_turn = False
+        """The id that Claude Code gave the conversation last."""
+        self._why_missing: Report | None = None
+        """What Claude Code says where it does not find the conversation."""
         self._is_interrupting = False
         """A person interrupts the turn; whatever fails until its result says so."""
         self._has_reported_error = False
         """The error of this turn was reported; its result need not repeat it."""
+
+    def _advance(self, trigger: Trigger) -> None:
+        """Move both state machines on."""
+        turn, conversation = self._turn, self._conversation
+        self._turn = TURN_TRANSITIONS[turn].get(trigger, turn)
+        self._conversation = CONVERSATION_TRANSITIONS[conversation].get(trigger, conversation)
 
     # --- To the agent ---
 
@@ -128,7 +238,7 @@ class ClaudeConverter:
 
     def steers(self) -> bool:
         """Whether a tool runs: a message that is sent meanwhile joins the turn after it."""
-        return self._in_turn and any(call.is_main for call in self._messages.calls.values())
+        return self._turn in IN_TURN and any(call.is_main for call in self._messages.calls.values())
 
     # --- From the agent ---
 
@@ -247,12 +357,12 @@ class ClaudeConverter:
             return
         if line.state == "started":
             self._sent_messages.accept(line.command_uuid)
-            self._in_turn = True
+            self._advance(Trigger.ACCEPT)
             # It names the message: shown here, in one write with its turn, it cannot be lost.
             yield Echo(message_id=message_id, native_id=line.command_uuid, source="daemon")
         elif line.state == "completed":
             was_accepted = self._sent_messages.complete(line.command_uuid)
-            if not was_accepted and not self._in_turn:
+            if not was_accepted and self._turn not in IN_TURN:
                 yield from self._notices.status("not answered again", ANSWERED_BEFORE)
                 yield EndTurn(outcome="interrupted")
 
@@ -275,9 +385,10 @@ class ClaudeConverter:
                 yield from self._notices.system(line, subtype)
 
     def _init(self, line: native.Init) -> Iterator[Step]:
-        self._in_turn = self._up = True
+        self._advance(Trigger.BEGIN)
         if line.session_id is not None and line.session_id != self._native_id:
             self._native_id = line.session_id
+            self._advance(Trigger.NAME)
             yield Bind(line.session_id)
         about = {"model": line.model, "version": line.claude_code_version}
         yield BeginTurn(metadata={name: value for name, value in about.items() if value})
@@ -302,15 +413,16 @@ class ClaudeConverter:
                 self._tasks.forget(task.task_id)
 
     def _result(self, result: native.Result) -> Iterator[Step]:
-        if not self._up:
-            if result.errors and (self._kept or self._native_id is not None):
+        if self._turn in BEFORE_FIRST_TURN:
+            if result.errors and self._conversation is not ConversationState.NEW:
                 yield from self._resume_failed(turn_error(result))
                 return
-            # It was interrupted, or failed, before Claude Code had said anything about it.
+            # A message was interrupted, or failed, before Claude Code said anything about it.
             if (message_id := self._sent_messages.complete_first()) is not None:
                 yield Delivered(message_id=message_id)
-        self._in_turn = False
-        self._kept = self._kept or self._up
+            self._advance(Trigger.FAIL)
+        else:
+            self._advance(Trigger.END)
         outcome = outcome_of(result)
         usage = self._usage.end_turn(result, is_interrupted=outcome == "interrupted")
         detached = self._tasks.detached_calls()
@@ -328,8 +440,9 @@ class ClaudeConverter:
 
     def _resume_failed(self, why: Report) -> Iterator[Step]:
         """The process cannot resume the conversation, and ends; `on_close` adds its exit."""
-        if self._kept:
-            self._lost = why
+        self._advance(Trigger.REFUSE)
+        if self._conversation is ConversationState.MISSING:
+            self._why_missing = why
         else:
             # The one before was killed before it had stored anything: nothing is lost.
             self._native_id = None
@@ -363,19 +476,20 @@ class ClaudeConverter:
 
     def on_close(self, exit: Exit) -> Iterator[Step]:
         """Drop what belonged to the process that is gone."""
-        if self._lost is not None:
+        if self._why_missing is not None:
             for message_id in self._sent_messages.pending():
                 yield Delivered(message_id=message_id)
-            yield msgspec.structs.replace(self._lost, details=exit.details)
+            yield msgspec.structs.replace(self._why_missing, details=exit.details)
             yield EndTurn(outcome="failed")
-            yield EndSession(reason="error", message=self._lost.message, exit=exit)
+            yield EndSession(reason="error", message=self._why_missing.message, exit=exit)
         usage = self._usage.close()
         if usage is not None:
             yield Used(usage=usage)
         self._tasks = Tasks()
         for state in (self._messages, self._requests, self._sent_messages, self._settings):
             state.clear()
-        self._up = self._in_turn = self._is_interrupting = self._has_reported_error = False
+        self._advance(Trigger.EXIT)
+        self._is_interrupting = self._has_reported_error = False
 
 
 # --- The end of a turn ---

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from dragoman.adapter import Adapter, Spec
-from dragoman.agents.claude.asks import APPROVE
-from dragoman.agents.claude.launch import our_mode
+from dragoman.agents.claude.requests import APPROVE
+from dragoman.agents.claude.settings import our_mode
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from dragoman.agents.claude import model, native, system
+from dragoman.agents.claude import native
 from dragoman.testing.recordings.transcript import Line
 from tests.agents.recordings import cases
 
@@ -19,8 +19,8 @@ Seen = set[tuple[str, str]]
 """Structs, and those of their fields that were there."""
 
 UNSEEN = {
-    "Answer.error": "it refuses none of our requests there",
-    "Answer.error_code": "the same",
+    "ControlResponseBody.error": "it refuses none of our requests there",
+    "ControlResponseBody.error_code": "the same",
     "CitationsDelta": "of the vendor's own search",
     "ControlCancel.session_id": "the base of all messages has it, and this one does not say it",
     "ControlRequest.session_id": "the same",
@@ -32,7 +32,7 @@ UNSEEN = {
     "RedactedBlock": "the vendor's model sends it",
     "ServerToolUseBlock": "of tools that the vendor runs",
     "StreamEvent.agent_id": "a subagent's words come whole, and its lines have it",
-    "Told.message": "of notices that are not among these",
+    "Notice.message": "of notices that are not among these",
     "ToolProgress": "of tools that run for long",
 }
 """What no recording has, and why we read it all the same."""
@@ -53,8 +53,8 @@ def tagged(kinds: Any) -> dict[str, type[Struct]]:
     return {str(kind.__struct_config__.tag): kind for kind in get_args(kinds)}
 
 
-MESSAGES, BLOCKS = tagged(native.Message), tagged(model.AnyBlock)
-STREAMED, DELTAS = tagged(model.AnyStreamed), tagged(model.AnyDelta)
+MESSAGES, BLOCKS = tagged(native.Message), tagged(native.KnownBlock)
+STREAMED, DELTAS = tagged(native.AnyModelEvent), tagged(native.AnyDelta)
 
 
 def look(kind: type[Struct], value: Any, seen: Seen) -> None:
@@ -73,34 +73,34 @@ def look_at(line: dict[str, Any], seen: Seen) -> None:
     look(kind, line, seen)
     match line:
         case {"type": "system", "subtype": subtype}:
-            about = system.KINDS.get(subtype)
+            about = native.SYSTEM_KINDS.get(subtype)
             if about is not None:
                 look(about, line, seen)
             for server in line.get("mcp_servers") or ():
-                look(system.McpServer, server, seen)
+                look(native.McpServerStatus, server, seen)
         case {"type": "stream_event", "event": event}:
             _look_at_stream(event, seen)
             if line.get("abandoned_blocks"):
-                look(native.Abandoned, line["abandoned_blocks"], seen)
+                look(native.AbandonedBlocks, line["abandoned_blocks"], seen)
         case {"type": "assistant", "message": message}:
             look(native.ModelMessage, message, seen)
-            look(model.Tokens, message.get("usage"), seen)
+            look(native.AnswerTokens, message.get("usage"), seen)
             _look_at_blocks(message.get("content"), seen)
         case {"type": "user", "message": message}:
-            look(native.Said, message, seen)
+            look(native.UserContent, message, seen)
             _look_at_blocks(message.get("content"), seen)
             for meta in line.get("tool_result_meta") or ():
                 look(native.ResultMeta, meta, seen)
                 if meta.get("permission_decision"):
-                    look(native.Decision, meta["permission_decision"], seen)
+                    look(native.PermissionDecision, meta["permission_decision"], seen)
         case {"type": "result"}:
             for name in ("modelUsage", "model_usage_since_last_result"):
                 for tokens in (line.get(name) or {}).values():
                     look(native.ModelTokens, tokens, seen)
         case {"type": "control_request", "request": request}:
-            look(native.Wanted, request, seen)
+            look(native.ControlRequestBody, request, seen)
         case {"type": "control_response", "response": response}:
-            look(native.Answer, response, seen)
+            look(native.ControlResponseBody, response, seen)
 
 
 def _look_at_stream(event: dict[str, Any], seen: Seen) -> None:
@@ -110,15 +110,15 @@ def _look_at_stream(event: dict[str, Any], seen: Seen) -> None:
     look(kind, event, seen)
     match event:
         case {"type": "message_start", "message": message}:
-            look(model.MessageHead, message, seen)
-            look(model.Tokens, message.get("usage"), seen)
+            look(native.MessageHead, message, seen)
+            look(native.AnswerTokens, message.get("usage"), seen)
         case {"type": "content_block_start", "content_block": block}:
             _look_at_blocks([block], seen)
         case {"type": "content_block_delta", "delta": delta} if delta["type"] in DELTAS:
             look(DELTAS[delta["type"]], delta, seen)
         case {"type": "message_delta", "delta": delta}:
-            look(model.Stop, delta, seen)
-            look(model.Tokens, event.get("usage"), seen)
+            look(native.StopReason, delta, seen)
+            look(native.AnswerTokens, event.get("usage"), seen)
 
 
 def _look_at_blocks(content: Any, seen: Seen) -> None:
@@ -127,16 +127,17 @@ def _look_at_blocks(content: Any, seen: Seen) -> None:
             look(BLOCKS[block["type"]], block, seen)
             _look_at_blocks(block.get("content"), seen)
             if block["type"] == "image":
-                look(model.ImageSource, block.get("source"), seen)
+                look(native.ImageSource, block.get("source"), seen)
 
 
 def ours() -> Seen:
     """All structs and fields of ours."""
     kinds: set[type[Struct]] = {
         *MESSAGES.values(), *BLOCKS.values(), *STREAMED.values(), *DELTAS.values(),
-        *system.KINDS.values(), system.McpServer, native.Abandoned, native.ModelMessage,
-        native.Said, native.ResultMeta, native.Decision, native.ModelTokens, native.Wanted,
-        native.Answer, model.Tokens, model.MessageHead, model.Stop, model.ImageSource,
+        *native.SYSTEM_KINDS.values(), native.McpServerStatus, native.AbandonedBlocks,
+        native.ModelMessage, native.UserContent, native.ResultMeta, native.PermissionDecision,
+        native.ModelTokens, native.ControlRequestBody, native.ControlResponseBody,
+        native.AnswerTokens, native.MessageHead, native.StopReason, native.ImageSource,
     }  # fmt: skip
     found = {(kind.__name__, "") for kind in kinds}
     for kind in kinds:

@@ -1,16 +1,15 @@
-"""Claude Code: one process per session, many turns, stream-json both ways."""
+"""The facts about Claude Code: one process for each session, stream-json both ways."""
 
 from __future__ import annotations
 
 from typing import get_args
 
 from dragoman.adapter import Adapter
-from dragoman.agents.claude.catalogue import CATALOGUE
 from dragoman.agents.claude.convert import ClaudeConverter
-from dragoman.agents.claude.ignored import IGNORED
 from dragoman.agents.claude.launch import launch
 from dragoman.agents.claude.package import PACKAGE
-from dragoman.agents.claude.probe_recipes import PROBE_RECIPES
+from dragoman.agents.claude.probes import IGNORED, PROBE_RECIPES
+from dragoman.agents.claude.settings import CATALOGUE
 from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
 
@@ -27,7 +26,7 @@ ADAPTER = Adapter(
     name="Claude Code",
     event_prefix="claude-code",
     capabilities=Capabilities(
-        # It never says that a session ends; where one does, it is us who say so.
+        # It never says that a session ends; that event is ours.
         native=_FEATURES - {"sessionLifecycle"},
         shown=_FEATURES,
         stability="stable",
@@ -82,4 +81,4 @@ ADAPTER = Adapter(
         "error": "assistant with is_api_error_message; result with is_error",
     },
 )
-"""Everything the house knows about Claude Code."""
+"""Everything that is known about Claude Code."""

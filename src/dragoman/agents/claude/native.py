@@ -1,4 +1,8 @@
-"""Claude Code's own words: one JSON object a line, told apart by `type`, then by `subtype`."""
+"""What Claude Code says: one JSON object a line, told apart by `type`, then by `subtype`.
+
+Structs hold only the fields that are read. Claude Code publishes no schema; all were seen in
+2.1.325, or `tests/agents/claude/test_native.py` says why they are read all the same.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,194 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from dragoman.agents.claude.model import AnyStreamed, Tokens, Unmodelled
 from dragoman.wire import decode as wire
 
 
-class Abandoned(Struct, frozen=True, kw_only=True):
-    """The blocks that count for nothing, from this one on."""
+class UnknownJson(Struct, frozen=True):
+    """A kind of message or block that has no struct here, as it came."""
+
+    json: Any
+
+
+# --- Blocks of a message ---
+
+
+class ContentBlock(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Base of what a message is made of."""
+
+
+class TextBlock(ContentBlock, frozen=True, kw_only=True, tag="text"):
+    """Text."""
+
+    text: str = ""
+
+
+class ThinkingBlock(ContentBlock, frozen=True, kw_only=True, tag="thinking"):
+    """A thought."""
+
+    thinking: str = ""
+
+
+class RedactedBlock(ContentBlock, frozen=True, kw_only=True, tag="redacted_thinking"):
+    """A thought that nobody may read."""
+
+
+class ToolUseBlock(ContentBlock, frozen=True, kw_only=True, tag="tool_use"):
+    """A call of a tool."""
+
+    id: str
+    name: str = "unknown"
+    input: Any = None
+
+
+class ServerToolUseBlock(ToolUseBlock, frozen=True, kw_only=True, tag="server_tool_use"):
+    """A call of a tool that the vendor runs."""
+
+
+class McpToolUseBlock(ToolUseBlock, frozen=True, kw_only=True, tag="mcp_tool_use"):
+    """A call of a tool of an MCP server that the vendor talks to."""
+
+
+class ToolResultBlock(ContentBlock, frozen=True, kw_only=True, tag="tool_result"):
+    """The result of a tool."""
+
+    tool_use_id: str
+    content: str | tuple[Raw, ...] | None = None
+    is_error: bool | None = None
+
+
+class ImageSource(Struct, frozen=True, kw_only=True):
+    """Where an image is."""
+
+    data: bytes | None = None
+    """Base64 on the wire."""
+    media_type: str | None = None
+
+
+class ImageBlock(ContentBlock, frozen=True, kw_only=True, tag="image"):
+    """An image."""
+
+    source: ImageSource
+
+
+AnyToolUse = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock
+TOOL_USES = (ToolUseBlock, ServerToolUseBlock, McpToolUseBlock)
+KnownBlock = TextBlock | ThinkingBlock | RedactedBlock | AnyToolUse | ToolResultBlock | ImageBlock
+AnyBlock = KnownBlock | UnknownJson
+
+
+# --- A message of the model, as it streams ---
+
+
+class ModelEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Base of the model's own stream."""
+
+
+class AnswerTokens(Struct, frozen=True, kw_only=True):
+    """What one answer of the model used. Any: a wrong count must not cost the answer."""
+
+    input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    output_tokens: Any = None
+
+
+class MessageHead(Struct, frozen=True, kw_only=True):
+    """The message that begins, and what it read."""
+
+    id: str
+    model: str | None = None
+    usage: AnswerTokens | None = None
+
+
+class MessageStart(ModelEvent, frozen=True, kw_only=True, tag="message_start"):
+    """A message begins."""
+
+    message: MessageHead
+
+
+class BlockStart(ModelEvent, frozen=True, kw_only=True, tag="content_block_start"):
+    """A block begins."""
+
+    index: int
+    content_block: Raw
+
+
+class TextDelta(Struct, frozen=True, kw_only=True, tag_field="type", tag="text_delta"):
+    """The next piece of a text."""
+
+    text: str
+
+
+class ThinkingDelta(Struct, frozen=True, kw_only=True, tag_field="type", tag="thinking_delta"):
+    """The next piece of a thought."""
+
+    thinking: str
+
+
+class InputDelta(Struct, frozen=True, kw_only=True, tag_field="type", tag="input_json_delta"):
+    """The next piece of a call's input."""
+
+    partial_json: str
+
+
+class SignatureDelta(Struct, frozen=True, kw_only=True, tag_field="type", tag="signature_delta"):
+    """The vendor's signature of a thought."""
+
+
+class CitationsDelta(Struct, frozen=True, kw_only=True, tag_field="type", tag="citations_delta"):
+    """Where a text comes from; the whole block repeats it."""
+
+
+AnyDelta = TextDelta | ThinkingDelta | InputDelta | SignatureDelta | CitationsDelta
+
+
+class BlockDelta(ModelEvent, frozen=True, kw_only=True, tag="content_block_delta"):
+    """A block grows."""
+
+    index: int
+    delta: AnyDelta
+
+
+class BlockStop(ModelEvent, frozen=True, kw_only=True, tag="content_block_stop"):
+    """A block is whole."""
+
+    index: int
+
+
+class StopReason(Struct, frozen=True, kw_only=True):
+    """Why the model stopped."""
+
+    stop_reason: str | None = None
+
+
+class MessageDelta(ModelEvent, frozen=True, kw_only=True, tag="message_delta"):
+    """Why the message ends, and what it used."""
+
+    delta: StopReason = StopReason()
+    usage: AnswerTokens | None = None
+
+
+class MessageStop(ModelEvent, frozen=True, kw_only=True, tag="message_stop"):
+    """The message is over."""
+
+
+class Ping(ModelEvent, frozen=True, kw_only=True, tag="ping"):
+    """The connection is alive."""
+
+
+AnyModelEvent = (
+    MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta | MessageStop | Ping
+)
+
+
+# --- Lines, told apart by `type` ---
+
+
+class AbandonedBlocks(Struct, frozen=True, kw_only=True):
+    """The blocks that no longer count: this one and all after it."""
 
     from_block_index: int = 0
-
-
-# --- Lines ---
 
 
 class Native(Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -29,14 +210,14 @@ class Native(Struct, frozen=True, kw_only=True, tag_field="type"):
 class StreamEvent(Native, frozen=True, kw_only=True, tag="stream_event"):
     """The model's own stream, passed on."""
 
-    event: AnyStreamed
+    event: AnyModelEvent
     parent_tool_use_id: str | None = None
     agent_id: str | None = None
-    abandoned_blocks: Abandoned | None = None
+    abandoned_blocks: AbandonedBlocks | None = None
 
 
-class LooseStreamEvent(Native, frozen=True, kw_only=True, tag="stream_event"):
-    """A stream event that we do not know."""
+class UnknownStreamEvent(Native, frozen=True, kw_only=True, tag="stream_event"):
+    """A stream event of a kind that has no struct here."""
 
     event: Any = None
     parent_tool_use_id: str | None = None
@@ -49,7 +230,7 @@ class ModelMessage(Struct, frozen=True, kw_only=True):
     model: str | None = None
     content: tuple[Raw, ...] = ()
     stop_reason: str | None = None
-    usage: Tokens | None = None
+    usage: AnswerTokens | None = None
 
 
 class Assistant(Native, frozen=True, kw_only=True, tag="assistant"):
@@ -69,13 +250,13 @@ class Assistant(Native, frozen=True, kw_only=True, tag="assistant"):
     thinking_duration_ms: int | None = None
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """What stands under a person's role."""
+class UserContent(Struct, frozen=True, kw_only=True):
+    """A message under the role `user`."""
 
     content: str | tuple[Raw, ...] = ""
 
 
-class Decision(Struct, frozen=True, kw_only=True):
+class PermissionDecision(Struct, frozen=True, kw_only=True):
     """Who allowed or refused a call."""
 
     source: str | None = None
@@ -86,20 +267,24 @@ class ResultMeta(Struct, frozen=True, kw_only=True):
 
     id: str | None = None
     non_execution_kind: str | None = None
-    permission_decision: Decision | None = None
+    permission_decision: PermissionDecision | None = None
 
     @property
-    def refused(self) -> str | None:
-        """Why it was not run; a person's no is told as a rule's, but for its source."""
-        decided = self.permission_decision
-        by_person = decided is not None and decided.source == "user_reject"
+    def refusal(self) -> str | None:
+        """Why the call was not run.
+
+        `non_execution_kind` is the same for a person's refusal and a rule's; only the source of
+        the decision differs.
+        """
+        decision = self.permission_decision
+        by_person = decision is not None and decision.source == "user_reject"
         return "user_reject" if self.non_execution_kind and by_person else self.non_execution_kind
 
 
 class User(Native, frozen=True, kw_only=True, tag="user"):
     """An echo of a person's words, a tool's result, or a note to the model."""
 
-    message: Said
+    message: UserContent
     uuid: str | None = None
     parent_tool_use_id: str | None = None
     agent_id: str | None = None
@@ -110,7 +295,7 @@ class User(Native, frozen=True, kw_only=True, tag="user"):
 
 
 class ModelTokens(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one model used. Any: what is no count must not cost the result (`wire.counts`)."""
+    """What one model used. Any: a wrong count must not cost the result (`wire.counts`)."""
 
     input_tokens: Any = 0
     output_tokens: Any = 0
@@ -163,15 +348,15 @@ class RateLimit(Native, frozen=True, kw_only=True, tag="rate_limit_event"):
 
 
 class KeepAlive(Native, frozen=True, kw_only=True, tag="keep_alive"):
-    """Nothing."""
+    """The connection is alive."""
 
 
 class ToolProgress(Native, frozen=True, kw_only=True, tag="tool_progress"):
     """A tool still runs."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What the agent wants of us."""
+class ControlRequestBody(Struct, frozen=True, kw_only=True):
+    """What the agent requests; `can_use_tool` has most of the fields."""
 
     subtype: str
     tool_name: str = ""
@@ -190,7 +375,7 @@ class ControlRequest(Native, frozen=True, kw_only=True, tag="control_request"):
     """The agent waits for an answer."""
 
     request_id: str
-    request: Wanted
+    request: ControlRequestBody
 
 
 class ControlCancel(Native, frozen=True, kw_only=True, tag="control_cancel_request"):
@@ -199,8 +384,8 @@ class ControlCancel(Native, frozen=True, kw_only=True, tag="control_cancel_reque
     request_id: str
 
 
-class Answer(Struct, frozen=True, kw_only=True):
-    """The answer to a request of ours, or our own answer, repeated."""
+class ControlResponseBody(Struct, frozen=True, kw_only=True):
+    """The response to a request of ours, or our own response, repeated."""
 
     subtype: str
     request_id: str = ""
@@ -210,9 +395,9 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class ControlResponse(Native, frozen=True, kw_only=True, tag="control_response"):
-    """An answer."""
+    """A response."""
 
-    response: Answer
+    response: ControlResponseBody
 
 
 class System(Native, frozen=True, kw_only=True, tag="system"):
@@ -237,21 +422,162 @@ Message = (
     | ToolProgress
 )
 
+
+# --- What it says about the session: `system` lines, told apart by `subtype` ---
+
+
+class McpServerStatus(Struct, frozen=True, kw_only=True):
+    """An MCP server, and whether it is connected."""
+
+    name: str
+    status: str = ""
+
+
+class Init(Struct, frozen=True, kw_only=True):
+    """A turn begins: 2.1.325 sends it once a turn, not once a process."""
+
+    session_id: str | None = None
+    model: str | None = None
+    permission_mode: str | None = field(default=None, name="permissionMode")
+    claude_code_version: str | None = None
+    mcp_servers: tuple[McpServerStatus, ...] = ()
+    user_message_uuids: tuple[str, ...] = ()
+
+
+class StatusLine(Struct, frozen=True, kw_only=True):
+    """What it is doing, or that its mode changed."""
+
+    status: str | None = None
+    permission_mode: str | None = field(default=None, name="permissionMode")
+    compact_result: str | None = None
+
+
+class ApiRetry(Struct, frozen=True, kw_only=True):
+    """A request to the model's API failed and is made again."""
+
+    attempt: int | None = None
+    max_retries: int | None = None
+    retry_delay_ms: float | None = None
+    error_status: int | None = None
+    error: str | None = None
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A subagent or a command in the background: it starts, works, changes or ends."""
+
+    task_id: str
+    tool_use_id: str | None = None
+    description: str | None = None
+    subagent_type: str | None = None
+    task_type: str | None = None
+    is_backgrounded: bool | None = None
+    status: str | None = None
+    summary: str | None = None
+    output_file: str | None = None
+    last_tool_name: str | None = None
+    usage: Any = None
+    patch: Any = None
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """A notice; its subtype is the label that people see."""
+
+    content: Any = None
+    message: Any = None
+
+
+class CompactBoundary(Struct, frozen=True, kw_only=True):
+    """The conversation was made shorter."""
+
+    compact_metadata: Any = None
+
+
+class Hook(Struct, frozen=True, kw_only=True):
+    """A hook begins, prints, or is done."""
+
+    hook_id: str | None = None
+    hook_name: str | None = None
+    hook_event: str | None = None
+    outcome: str | None = None
+    output: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+
+
+class NoEvent(Struct, frozen=True, kw_only=True):
+    """Known, and leaves no event; `probes.IGNORED` says why."""
+
+
+AnySystem = (
+    Init | StatusLine | ApiRetry | Task | Notice | CompactBoundary | Hook | NoEvent | UnknownJson
+)
+
+SYSTEM_KINDS: dict[str, type[AnySystem]] = {
+    "init": Init,
+    "status": StatusLine,
+    "api_retry": ApiRetry,
+    "task_started": Task,
+    "task_progress": Task,
+    "task_updated": Task,
+    "task_notification": Task,
+    "informational": Notice,
+    "notification": Notice,
+    "permission_denied": Notice,
+    "local_command": Notice,
+    "local_command_output": Notice,
+    "model_refusal_no_fallback": Notice,
+    "model_refusal_fallback": Notice,
+    "model_fallback": Notice,
+    "compact_boundary": CompactBoundary,
+    "hook_started": Hook,
+    "hook_progress": Hook,
+    "hook_response": Hook,
+    "thinking_tokens": NoEvent,
+    "background_tasks_changed": NoEvent,
+    "session_state_changed": NoEvent,
+}
+
+
+# --- Decoding ---
+
+_any = msgspec.json.Decoder()
+_block: msgspec.json.Decoder[KnownBlock] = msgspec.json.Decoder(KnownBlock)
+
+
+def decode_block(block: Raw) -> AnyBlock:
+    """Decode one block. Raise only msgspec errors."""
+    try:
+        return wire.decode(bytes(block), _block)
+    except msgspec.ValidationError:
+        return UnknownJson(wire.decode(bytes(block), _any))
+
+
 _TYPES = frozenset(kind.__struct_config__.tag for kind in Message.__args__)
 _message: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
-_loose_event = msgspec.json.Decoder(LooseStreamEvent)
-_any = msgspec.json.Decoder()
+_unknown_event = msgspec.json.Decoder(UnknownStreamEvent)
 
 
-def decode(line: bytes) -> Message | LooseStreamEvent | Unmodelled:
+def decode(line: bytes) -> Message | UnknownStreamEvent | UnknownJson:
     """Decode one line. Raise only msgspec errors."""
     try:
         return wire.decode(line, _message)
     except msgspec.ValidationError:
-        found = wire.decode(line, _any)
-        kind = found.get("type") if isinstance(found, dict) else None
+        value = wire.decode(line, _any)
+        kind = value.get("type") if isinstance(value, dict) else None
         if kind == "stream_event":
-            return wire.decode(line, _loose_event)
+            return wire.decode(line, _unknown_event)
         if isinstance(kind, str) and kind not in _TYPES:
-            return Unmodelled(found)
+            return UnknownJson(value)
         raise
+
+
+_decoders = {subtype: msgspec.json.Decoder(kind) for subtype, kind in SYSTEM_KINDS.items()}
+
+
+def decode_system(line: bytes, subtype: str) -> AnySystem:
+    """Decode a `system` line. Raise only msgspec errors."""
+    decoder = _decoders.get(subtype)
+    if decoder is None:
+        return UnknownJson(wire.decode(line, _any))
+    return wire.decode(line, decoder)

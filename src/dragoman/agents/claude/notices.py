@@ -1,4 +1,4 @@
-"""What Claude Code remarks: notices, retries, hooks, notes to the model."""
+"""Status items and errors: retries, compaction, hooks, MCP servers, notices, API errors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.agents.claude import model, native
-from dragoman.agents.claude.system import (
-    AnySystem,
-    Compacted,
-    Hook,
-    McpServer,
-    Retry,
-    StatusLine,
-    Told,
-)
-from dragoman.agents.claude.tasks import Owner
+from dragoman.agents.claude import native
+from dragoman.agents.claude.subagents import Owner
 from dragoman.schema.items import ContentPart, ItemKind, ItemStatus, Json, Status, Text
-from dragoman.steps import CompleteItem, StartItem, Step, whole
+from dragoman.steps import CompleteItem, Report, StartItem, Step, whole
 
 _COMMAND_OUTPUT = re.compile(
     r"<local-command-std(?:out|err)>(.*)</local-command-std(?:out|err)>", re.S
@@ -30,11 +21,12 @@ _COMPACTING = "compacting"
 
 
 class Notices:
-    """Makes the items, and keys for them."""
+    """Makes the items of notices, each with a key of its own."""
 
     def __init__(self) -> None:
         self._count = 0
         self._mcp: dict[str, str] = {}
+        """The last status of each MCP server."""
 
     def status(
         self,
@@ -48,17 +40,17 @@ class Notices:
         item = self._item("status", Status(label=label, detail=detail), *more)
         yield from whole(msgspec.structs.replace(item, opens=opens), status)
 
-    def unknown(self, found: Any) -> Iterator[Step]:
-        """Something that we do not model, kept."""
-        yield from whole(msgspec.structs.replace(self._item("unknown", Json(json=found))))
+    def unknown(self, value: Any) -> Iterator[Step]:
+        """Something that has no struct here, as it came."""
+        yield from whole(self._item("unknown", Json(json=value)))
 
-    def said(self, text: str, line: native.User, owner: Owner) -> Iterator[Step]:
-        """Words under a person's role that no person said."""
+    def user_text(self, text: str, line: native.User, owner: Owner) -> Iterator[Step]:
+        """Text under the role `user` that no person wrote."""
         if text.startswith(_INTERRUPTED):
             item = self._item("status", Status(label="interrupted", detail=text))
         else:
-            shown = _COMMAND_OUTPUT.fullmatch(text.strip())
-            item = self._item("system", Text(text=shown[1] if shown else text))
+            output = _COMMAND_OUTPUT.fullmatch(text.strip())
+            item = self._item("system", Text(text=output[1] if output else text))
         yield from whole(
             msgspec.structs.replace(
                 item,
@@ -69,39 +61,39 @@ class Notices:
             )
         )
 
-    def system(self, line: AnySystem, subtype: str) -> Iterator[Step]:
-        """What is said about the session."""
+    def system(self, line: native.AnySystem, subtype: str) -> Iterator[Step]:
+        """A `system` line that is about no turn and no task."""
         match line:
-            case StatusLine(compact_result=str(result)):
+            case native.StatusLine(compact_result=str(result)):
                 failed = result != "success"
                 yield CompleteItem(
                     key=_COMPACTING,
                     content=(Status(label=_COMPACTING, detail=result),),
                     status="failed" if failed else "completed",
                 )
-            case StatusLine(status="compacting"):
+            case native.StatusLine(status="compacting"):
                 item = self._item("status", Status(label=_COMPACTING))
                 yield msgspec.structs.replace(item, key=_COMPACTING, opens=True)
-            case StatusLine():
+            case native.StatusLine():
                 return
-            case Retry():
+            case native.ApiRetry():
                 yield from self.status("retrying", _retry(line), _json(line), opens=True)
-            case Compacted(compact_metadata=about):
-                yield from self.status("compacted", None, Json(json=about))
-            case Hook():
+            case native.CompactBoundary(compact_metadata=metadata):
+                yield from self.status("compacted", None, Json(json=metadata))
+            case native.Hook():
                 yield from self._hook(line, subtype)
-            case Told(content=content, message=message):
+            case native.Notice(content=content, message=message):
                 detail = content if isinstance(content, str) else message
                 yield from self.status(
                     subtype, detail if detail and isinstance(detail, str) else None
                 )
-            case model.Unmodelled(json=found):
-                yield from self.unknown(found)
+            case native.UnknownJson(json=value):
+                yield from self.unknown(value)
             case _:
                 return
 
-    def _hook(self, hook: Hook, subtype: str) -> Iterator[Step]:
-        """A hook's item is open while it runs."""
+    def _hook(self, hook: native.Hook, subtype: str) -> Iterator[Step]:
+        """The item of a hook is open while it runs."""
         detail = " ".join(filter(None, (hook.hook_name, hook.outcome)))
         parts = (Status(label="hook", detail=detail), _json(hook))
         key = f"hook:{hook.hook_id}"
@@ -114,16 +106,16 @@ class Notices:
         else:
             yield from whole(self._item("status", *parts))
 
-    def mcp(self, servers: Iterable[McpServer]) -> Iterator[Step]:
-        """An MCP server that has not come up, told once; and that it has, where it was told.
+    def mcp(self, servers: Iterable[native.McpServerStatus]) -> Iterator[Step]:
+        """MCP servers whose status changed; at first, those that are not connected.
 
-        One that is pending when its turn begins has not come up in time, and its tools are missing;
-        Claude Code says no more of it before the next turn.
+        The tools of a server that is pending when a turn begins are missing in it. Claude Code says
+        no more of that server before the next turn.
         """
         for server in servers:
-            known = self._mcp.get(server.name, "connected")
+            before = self._mcp.get(server.name, "connected")
             self._mcp[server.name] = server.status
-            if server.status != known:
+            if server.status != before:
                 failed = server.status not in ("connected", "pending")
                 status: ItemStatus = "failed" if failed else "completed"
                 yield from self.status(f"mcp.{server.status}", server.name, status=status)
@@ -133,7 +125,7 @@ class Notices:
         return StartItem(key=f"note:{self._count}", kind=kind, role="system", content=parts)
 
 
-def _retry(line: Retry) -> str:
+def _retry(line: native.ApiRetry) -> str:
     status = "" if line.error_status is None else f" ({line.error_status})"
     seconds = (line.retry_delay_ms or 0) / 1000
     return (
@@ -144,3 +136,26 @@ def _retry(line: Retry) -> str:
 
 def _json(line: msgspec.Struct) -> Json:
     return Json(json={k: v for k, v in msgspec.to_builtins(line).items() if v is not None})
+
+
+# --- Errors ---
+
+
+def api_error(line: native.Assistant, text: str) -> Report:
+    """An error of the model's API, which Claude Code reports as a message of its own."""
+    code = line.api_error_type or line.api_error or line.error or "api_error"
+    if line.message.stop_reason == "refusal" or line.refused_message_id is not None:
+        code = "refusal"
+    return Report(message=text, code=code, details=_details(line.api_error_status, line.request_id))
+
+
+def turn_error(result: native.Result) -> Report:
+    """Why a turn failed, where no message reported it."""
+    message = "; ".join(result.errors or ()) or result.result or result.subtype
+    code = result.api_error_type or result.api_error or result.subtype
+    return Report(message=message, code=code, details=_details(result.api_error_status, None))
+
+
+def _details(status: int | None, request_id: str | None) -> dict[str, Any] | None:
+    details = {"status": status, "request_id": request_id}
+    return {name: value for name, value in details.items() if value is not None} or None

@@ -1,10 +1,10 @@
-"""Where Claude Code comes from, and the version that everything here is proven with."""
+"""The npm package of Claude Code: the tested version, and the hash for each platform."""
 
 from __future__ import annotations
 
 from dragoman.facts import OlderPackage, Package
 
-# As npm reports them for this version; proven on linux-x64.
+# As npm reports them for this version; tested on linux-x64.
 _INTEGRITY = {
     "linux-x64": "sha512-BqZzMvP/zgLLL34S+7OzbG+cyoFp7gwWHU5koVwsyMlTAz+0zZAmb"
     "Y+UkzvtN2RXxp6AcMenbYIjQJxoXfUY3w==",

@@ -1,8 +1,70 @@
-"""What Claude Code says that leaves no event, and why. Reviewed, and short."""
+"""How `dragoman conform` makes Claude Code act, and which of its messages leave no event."""
 
 from __future__ import annotations
 
-from dragoman.facts import IgnoredMessage
+import re
+
+from dragoman.facts import Block, IgnoredMessage, ProbeRecipes
+
+# --- Probes: the tools that a scripted model calls ---
+
+_PLAN_FILE = re.compile(r"[^\s\"'`\\]+/plans/[^\s\"'`\\]+\.md")
+
+
+def environ(url: str, home: str) -> dict[str, str]:
+    """The environment for a model on loopback, with an empty home."""
+    return {
+        "HOME": home,
+        "CLAUDE_CONFIG_DIR": f"{home}/.claude",
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+    }
+
+
+def _call(tool: str, **arguments: object) -> Block:
+    return {"tool": tool, "input": arguments}
+
+
+def _ask(question: str, options: tuple[str, ...]) -> Block:
+    choices = [{"label": label, "description": f"It is {label}."} for label in options]
+    fields = {"question": question, "header": "Choice", "options": choices, "multiSelect": False}
+    return _call("AskUserQuestion", questions=[fields])
+
+
+def _plan(plan: str, request: str) -> tuple[Block, ...]:
+    """Write the plan's file, which the request names, and ask to carry it out."""
+    file = _PLAN_FILE.search(request)
+    exit = _call("ExitPlanMode")
+    return (exit,) if file is None else (_write(file[0], plan), exit)
+
+
+def _write(path: str, text: str) -> Block:
+    return _call("Write", file_path=path, content=text)
+
+
+PROBE_RECIPES = ProbeRecipes(
+    environ=environ,
+    run=lambda command: _call("Bash", command=command, description="Run a command"),
+    write=_write,
+    look=lambda path: _call("Read", file_path=path),
+    ask=_ask,
+    delegate=lambda task: _call(
+        "Agent",
+        description="Help out",
+        prompt=task,
+        subagent_type="general-purpose",
+        run_in_background=False,
+    ),
+    mcp=lambda server, tool, arguments: _call(f"mcp__{server}__{tool}", **arguments),
+    plan=_plan,
+    variant="output_config.effort",
+)
+"""What `dragoman conform` does with Claude Code."""
+
+
+# --- Messages that leave no event ---
 
 IGNORED = (
     IgnoredMessage(
@@ -90,3 +152,4 @@ IGNORED = (
     IgnoredMessage(where={"type": "keep_alive"}, why="Nothing."),
     IgnoredMessage(where={"type": "tool_progress"}, why="A tool still runs: its item is open."),
 )
+"""What leaves no event, and why. Reviewed, and short."""

@@ -1,16 +1,21 @@
-"""Changes in a running session that Claude Code refuses, and others that it makes itself."""
+"""Changes in a running session, and the list of models."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
+import pytest
 
 from dragoman.adapter import Spec
 from dragoman.agents.claude import ADAPTER
+from dragoman.agents.claude.settings import CATALOGUE, read_models
 from dragoman.schema.commands import Command, Configure
 from dragoman.schema.events import SessionUpdated
+from dragoman.schema.http import ModelInfo, ModelList
 from dragoman.steps import Report, Send, Step, Update
+
+# --- Changes: what Claude Code refuses, and what it changes itself ---
 
 
 class Session:
@@ -105,3 +110,67 @@ def test_a_mode_that_claude_changes_itself_is_shown_with_ours() -> None:
     assert session.hear(type="system", subtype="status", permissionMode="default") == [
         Update(body=SessionUpdated(mode="build", permission_mode="default"))
     ]
+
+
+# --- Models, read from the answer ---
+
+
+def line(subtype: str = "success", request_id: str = "models", **response: Any) -> bytes:
+    answer = {"subtype": subtype, "request_id": request_id, "response": response}
+    return msgspec.json.encode({"type": "control_response", "response": answer})
+
+
+def test_the_answer_lists_models_with_their_efforts() -> None:
+    models = [
+        {
+            "value": "default",
+            "displayName": "Default (recommended)",
+            "description": "The default",
+            "supportedEffortLevels": ["low", "high"],
+            "supportsFutureThings": {"deep": []},
+        },
+        {"value": "haiku"},
+    ]
+    assert read_models(line(models=models, commands=[{"name": "x"}])) == ModelList(
+        models=(
+            ModelInfo(id="default", name="Default (recommended)", variants=("low", "high")),
+            ModelInfo(id="haiku"),
+        ),
+        default_model="default",
+    )
+
+
+def test_without_a_default_none_is_named() -> None:
+    found = read_models(line(models=[{"value": "haiku"}]))
+    assert found is not None
+    assert found.default_model is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'{"type":"system","subtype":"init","response":7}',
+        b'{"type":"keep_alive"}',
+        line(request_id="another", models=[{"value": "x"}]),
+    ],
+)
+def test_another_line_is_no_answer(other: bytes) -> None:
+    assert read_models(other) is None
+
+
+@pytest.mark.parametrize("refusal", [line("error"), line(), line(models=[])])
+def test_a_refusal_has_no_models(refusal: bytes) -> None:
+    assert read_models(refusal) == ModelList(models=())
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b'"x"', line(models=[{"name": 1}]), b"\xff"])
+def test_garbage_raises_what_is_expected(garbage: bytes) -> None:
+    with pytest.raises(msgspec.MsgspecError):
+        read_models(garbage)
+
+
+def test_it_is_started_without_servers_hooks_and_history() -> None:
+    launch = CATALOGUE.launch(("claude",), "/")
+    assert launch.argv[0] == "claude"
+    assert {"--strict-mcp-config", "--no-session-persistence"} <= set(launch.argv)
+    assert ADAPTER.catalogue is CATALOGUE

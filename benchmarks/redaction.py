@@ -90,6 +90,6 @@ def _cost_us(redactor: Redactor, drafts: Sequence[Draft], size: int) -> float:
         for start in range(0, len(drafts), size):
             passed += len(redaction.take(drafts[start : start + size], hold=True))
         costs.append((time.process_time() - began) / len(drafts) * 1e6)
-        if passed + len(redaction.held) != len(drafts):
+        if passed + len(redaction.pending) != len(drafts):
             raise RuntimeError(f"{passed} of {len(drafts)} drafts passed")
     return min(costs)

@@ -345,7 +345,7 @@ def metrics() -> str:
     """Every metric of ours."""
     rows = (
         [
-            f"`{each.shown}`",
+            f"`{each.full_name}`",
             ", ".join(f"`{label}`" for label in each.labels),
             f"histogram: {each.help}" if each.kind == "histogram" else each.help,
         ]

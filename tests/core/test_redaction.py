@@ -214,7 +214,7 @@ def test_not_more_than_so_many_wait() -> None:
     assert redaction.take([delta("sk-ant-")], hold=True) == []
     crowd = [delta("x", "itm_2") for _ in range(MAX_HELD)]
     assert len(redaction.take(crowd, hold=True)) == MAX_HELD + 1
-    assert redaction.held == []
+    assert redaction.pending == []
 
 
 def test_a_piece_that_its_line_tells_in_other_words_costs_the_line() -> None:
@@ -281,7 +281,7 @@ def told(drafts: Sequence[Draft], pauses: Sequence[int], batch: int) -> list[Dra
         out += redaction.take(drafts[start : start + batch], hold=True)
         if start in pauses:
             out += redaction.take((), hold=False)
-    assert redaction.held == []
+    assert redaction.pending == []
     return out
 
 

@@ -114,7 +114,7 @@ def test_every_metric_is_one_that_is_known_and_each_of_these_is_told(daemon: Dae
         if family.name.startswith("dragoman_")
     }
     assert told == {(f"dragoman_{each.name}", each.kind, each.help) for each in METRICS}
-    assert {each.shown for each in METRICS} >= {"dragoman_events_total", "dragoman_sessions"}
+    assert {each.full_name for each in METRICS} >= {"dragoman_events_total", "dragoman_sessions"}
 
 
 def test_what_is_refused_for_a_limit_is_counted_by_that_limit(data_dir: Path) -> None:

@@ -94,7 +94,7 @@ def test_too_much_declared_is_drift_and_its_evidence_is_kept(tmp_path: Path) -> 
     }
     assert not report.ok
     steer = report.drifts[0]
-    assert (steer.expected, steer.seen) == ("both messages in one turn", "['slow 100']")
+    assert (steer.expected, steer.observation) == ("both messages in one turn", "['slow 100']")
     assert report.evidence_folder == str(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "daemon.log",
@@ -118,7 +118,7 @@ def test_what_the_drill_cannot_try_is_not_observed(tmp_path: Path) -> None:
     mute = declaring(ALL, probe_recipes=ProbeRecipes(prompts={"say": "echo {words}"}))
     report = tried(mute, tmp_path, "text", "reasoning")
     assert [row.observed for row in report.rows] == [True, None]
-    assert report.drifts[0].seen == "the drill has no prompt 'think'"
+    assert report.drifts[0].observation == "the drill has no prompt 'think'"
 
 
 LAZY = dict.fromkeys((ADAPTER.probe_recipes or ProbeRecipes()).prompts, "echo nothing")
@@ -168,7 +168,7 @@ def test_a_probe_that_breaks_is_a_row_and_the_others_go_on(tmp_path: Path) -> No
     broken = ProbeRecipes(environ=lambda url, home: {}, run=_breaks, plan=lambda plan, request: ())
     report = tried(declaring(ALL, probe_recipes=broken), tmp_path, "text", "command", "plan-mode")
     assert [row.probe for row in report.rows] == ["text", "command", "plan-mode"]
-    seen = {row.probe: (row.expected, row.seen) for row in report.drifts}
+    seen = {row.probe: (row.expected, row.observation) for row in report.drifts}
     assert seen["command"][1].startswith("it broke: LookupError(")
     assert seen["plan-mode"] == ("a request to the model", "none")
 

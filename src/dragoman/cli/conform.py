@@ -222,7 +222,7 @@ def _failures(report: ConformReport) -> Iterator[str]:
         yield f"DRIFT {row.probe}:"
         if row.expected:
             yield f"  expected {line(row.expected, WIDTH)}"
-        yield f"  seen     {line(row.seen, WIDTH)}"
+        yield f"  seen     {line(row.observation, WIDTH)}"
     for breach in report.breaches[:SHOWN_LINES]:
         said = line(breach.message, WIDTH)
         yield f"RULE BROKEN {breach.probe}, event {breach.sequence}, {breach.rule}: {said}"

@@ -8,9 +8,11 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import typer
+from msgspec import Struct
 
 from dragoman.cli.connect import AsJson, DataDir, Url, console, say, settings_of_machine
 from dragoman.cli.exit_codes import ERROR, reporting
@@ -29,12 +31,12 @@ LOW_FREE_BYTES = 1024 * 1024 * 1024
 State = Literal["ok", "note", "broken"]
 
 
-class Check(NamedTuple):
+class Check(Struct, frozen=True, rename={"detail": "found"}):
     """One thing that was looked at."""
 
     name: str
     state: State
-    found: str
+    detail: str
     advice: str | None = None
 
 
@@ -43,14 +45,14 @@ def doctor(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -
     with reporting(as_json):
         checks = list(_checks(settings_of_machine(data_dir), url))
     if as_json:
-        say({"ok": not _broken(checks), "checks": [check._asdict() for check in checks]})
+        say({"ok": not _is_broken(checks), "checks": msgspec.to_builtins(checks)})
     else:
         _show(checks)
-    if _broken(checks):
+    if _is_broken(checks):
         raise typer.Exit(ERROR)
 
 
-def _broken(checks: list[Check]) -> bool:
+def _is_broken(checks: list[Check]) -> bool:
     return any(check.state == "broken" for check in checks)
 
 
@@ -89,7 +91,7 @@ def _agents(found: AgentList) -> Iterator[Check]:
         check = _agent(agent)
         missing = lacking(agent) if agent.installed and not agent.problem else None
         if missing:
-            check = Check(check.name, "note", f"{check.found}, no credentials", missing)
+            check = Check(check.name, "note", f"{check.detail}, no credentials", missing)
         yield check
 
 
@@ -221,7 +223,7 @@ def _show(checks: list[Check]) -> None:
     marks = {"ok": ("✓", "green"), "note": ("·", "yellow"), "broken": ("✗", "bold red")}
     for check in checks:
         mark, style = marks[check.state]
-        shown = Text.assemble((mark, style), f" {check.name}: {line(check.found, 200)}")
+        shown = Text.assemble((mark, style), f" {check.name}: {line(check.detail, 200)}")
         terminal.print(shown, soft_wrap=True)
         if check.advice:
             terminal.print(Text(f"    {line(check.advice, 300)}"), soft_wrap=True)

@@ -69,7 +69,7 @@ class OpenItem(Struct, kw_only=True):
             self.chunks.append(text)
         self.size += len(text)
 
-    def shown(self, parts: content_shape.Parts, status: ItemStatus, fields: Fields) -> Item:
+    def snapshot(self, parts: content_shape.Parts, status: ItemStatus, fields: Fields) -> Item:
         """The item as it is shown."""
         return Item(
             item_id=self.id,
@@ -141,7 +141,7 @@ class Items:
         self.open[item.key] = item
         self._ids[item.key] = item.id
         empty = content_shape.with_streamed(item.stream, item.parts, "")
-        self._emit(ItemStarted(item=item.shown(empty, "in_progress", {})), source)
+        self._emit(ItemStarted(item=item.snapshot(empty, "in_progress", {})), source)
         return item
 
     def answered(self, call_id: str) -> bool:
@@ -266,7 +266,7 @@ class Items:
         del self.open[item.key]
         if item.kind == "tool_call":
             self._wait_for_result(item)
-        self._emit(ItemCompleted(item=item.shown(parts, status, fields)), source)
+        self._emit(ItemCompleted(item=item.snapshot(parts, status, fields)), source)
 
     def _wait_for_result(self, item: OpenItem) -> None:
         call_id = content_shape.call_id_of(item.parts)

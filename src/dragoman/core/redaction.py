@@ -38,13 +38,13 @@ _SETTINGS = frozenset(("model", "variant", "mode", "permission_mode"))
 class _Stream:
     """What was streamed of one open item."""
 
-    __slots__ = ("content_type", "edits", "shown", "size")
+    __slots__ = ("content_type", "edits", "released_tail", "size")
 
     def __init__(self, content_type: DeltaType) -> None:
         self.content_type = content_type
         self.size = 0
         """How long the agent's own text is."""
-        self.shown = ""
+        self.released_tail = ""
         """The end of it, where that was let out although it may begin a value."""
         self.edits: list[Match] = []
         """What was changed, by where it stands in the agent's own text."""
@@ -67,10 +67,10 @@ class _DeltaPiece:
 
 
 class Redaction:
-    """One session's drafts on their way to the log, in order; `held` are those that wait."""
+    """One session's drafts on their way to the log, in order; `pending` are those that wait."""
 
     def __init__(self, redactor: Redactor) -> None:
-        self.held: list[Draft] = []
+        self.pending: list[Draft] = []
         self.candidate_length = 0
         """How much there is of what may be a value, where drafts are held."""
         self._redactor = redactor
@@ -78,19 +78,19 @@ class Redaction:
 
     def take(self, drafts: Sequence[Draft], *, hold: bool) -> list[Draft]:
         """What may be written now; where `hold` is False, that is everything."""
-        drafts = [*self.held, *drafts]
-        self.held = []
+        drafts = [*self.pending, *drafts]
+        self.pending = []
         texts = self._texts(drafts)
         if hold and any(self._redactor.begins_at(text) < len(text) for text in texts.values()):
             end = self._decided(drafts, texts)
-            drafts, self.held = drafts[:end], drafts[end:]
-            texts = self._texts(drafts) if self.held else texts
+            drafts, self.pending = drafts[:end], drafts[end:]
+            texts = self._texts(drafts) if self.pending else texts
         if self._is_suspicious(drafts, texts):
             return self._redacted(drafts, texts)
         for item_id, text in texts.items():
             stream = self._streams[item_id]
-            stream.size += len(text) - len(stream.shown)
-            stream.shown = text[self._redactor.begins_at(text) :]
+            stream.size += len(text) - len(stream.released_tail)
+            stream.released_tail = text[self._redactor.begins_at(text) :]
         for draft in drafts:
             if type(draft.body) is ItemCompleted:
                 self._streams.pop(draft.body.item.item_id, None)
@@ -107,7 +107,9 @@ class Redaction:
             if type(body) is ItemDelta:
                 if body.item_id != item_id:
                     item_id = body.item_id
-                    run = runs.get(item_id) or runs.setdefault(item_id, [self._begin(body).shown])
+                    run = runs.get(item_id) or runs.setdefault(
+                        item_id, [self._begin(body).released_tail]
+                    )
                 run.append(body.delta)
         return {item_id: "".join(run) for item_id, run in runs.items()}
 
@@ -176,7 +178,7 @@ class Redaction:
 
     def _pieces(self, drafts: Sequence[Draft], item_id: str) -> list[_DeltaPiece]:
         pieces: list[_DeltaPiece] = []
-        start = len(self._streams[item_id].shown)
+        start = len(self._streams[item_id].released_tail)
         for number, draft in enumerate(drafts):
             body = draft.body
             if isinstance(body, ItemDelta) and body.item_id == item_id:
@@ -210,7 +212,7 @@ class Redaction:
     def _stream(self, item_id: str, text: str, pieces: Sequence[_DeltaPiece]) -> list[str]:
         """The new texts of the pieces, and what is known of their item from now on."""
         stream = self._streams[item_id]
-        before, shown = stream.size - len(stream.shown), len(stream.shown)
+        before, shown = stream.size - len(stream.released_tail), len(stream.released_tail)
         since = 0
         for found in self._redactor.matches(text):
             start = max(found.start, shown)
@@ -218,7 +220,7 @@ class Redaction:
             _spread(found, start, pieces)
             since = found.end
         stream.size += len(text) - shown
-        stream.shown = text[self._redactor.begins_at(text, since) :]
+        stream.released_tail = text[self._redactor.begins_at(text, since) :]
         return [edited(piece.text, piece.edits) for piece in pieces]
 
     def _without_piece(self, line: bytes, piece: _DeltaPiece, new: str) -> bytes:

@@ -12,7 +12,7 @@ class Prompts:
         self.due: list[Prompt] = []
         """Accepted, and to be shown before anything else of the turn."""
         self._in_flight: dict[str, Prompt] = {}
-        self._shown: set[str] = set()
+        self._shown_ids: set[str] = set()
 
     def remember(self, prompt: Prompt) -> None:
         """Know a message that is about to be sent."""
@@ -40,14 +40,14 @@ class Prompts:
         for prompt in self.due:
             if message_id in (None, prompt.message_id):
                 self.due.remove(prompt)
-                self._shown.add(prompt.message_id)
+                self._shown_ids.add(prompt.message_id)
                 return prompt
         return None
 
     def was_shown(self, message_id: str | None) -> bool:
         """It stands in this turn."""
-        return message_id in self._shown
+        return message_id in self._shown_ids
 
     def turn_over(self) -> None:
         """Forget what was shown in the turn."""
-        self._shown.clear()
+        self._shown_ids.clear()

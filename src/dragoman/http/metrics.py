@@ -40,7 +40,7 @@ class MetricInfo(Struct, frozen=True):
     labels: tuple[str, ...] = ()
 
     @property
-    def shown(self) -> str:
+    def full_name(self) -> str:
         """Its name, as it is asked for."""
         return f"dragoman_{self.name}" + ("_total" if self.kind == "counter" else "")
 

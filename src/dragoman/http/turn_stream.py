@@ -69,14 +69,14 @@ class _Turn:
         self._message_id = message_id
         self._pending: list[bytes] = []
         self.inside = False
-        self._shown = False
+        self._is_shown = False
         """The last event was shown: a link that follows it is told too."""
 
     def take(self, frame: bytes) -> bytes:
         if not _is_event(frame):
-            return frame if self._shown else b""
+            return frame if self._is_shown else b""
         shown = self._take_event(frame)
-        self._shown = bool(shown)
+        self._is_shown = bool(shown)
         return shown
 
     def _take_event(self, frame: bytes) -> bytes:

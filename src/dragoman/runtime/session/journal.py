@@ -104,14 +104,14 @@ class Journal:
             await self._write_held()
 
     async def _write_held(self) -> None:
-        if self._redaction is not None and self._redaction.held:
+        if self._redaction is not None and self._redaction.pending:
             await self.write((), last=False)
 
     def _redacted(self, drafts: Sequence[Draft], *, hold: bool) -> Sequence[Draft]:
         if self._redaction is None:
             return drafts
         drafts = self._redaction.take(drafts, hold=hold)
-        held, begun = self._redaction.held, self._redaction.candidate_length
+        held, begun = self._redaction.pending, self._redaction.candidate_length
         first = held[0] if held else None
         # As long as there is more of it, it is waited for.
         if first is not self._first_held or begun != self._candidate_length:

@@ -19,10 +19,10 @@ class ProbeFailure(DragomanError):
 
     title = "Missed"
 
-    def __init__(self, expected: str, seen: str) -> None:
-        super().__init__(f"expected {expected}; seen: {seen}")
+    def __init__(self, expected: str, observation: str) -> None:
+        super().__init__(f"expected {expected}; seen: {observation}")
         self.expected = expected
-        self.seen = seen
+        self.observation = observation
 
 
 class NoRecipe(DragomanError):
@@ -43,7 +43,7 @@ class Probe(Struct, frozen=True, kw_only=True):
     trial: Trial
 
 
-def expect(holds: object, expected: str, seen: object) -> None:
+def expect(holds: object, expected: str, observation: object) -> None:
     """Raise Missed unless it holds."""
     if not holds:
-        raise ProbeFailure(expected, str(seen))
+        raise ProbeFailure(expected, str(observation))

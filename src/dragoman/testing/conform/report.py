@@ -21,11 +21,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     probe: str
     observed: bool | None
     expected: str = ""
-    seen: str = ""
+    observation: str = ""
     seconds: float = 0.0
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Row(Struct, frozen=True, kw_only=True, rename={"observation": "seen"}):
     """A line of the table."""
 
     probe: str
@@ -36,7 +36,7 @@ class Row(Struct, frozen=True, kw_only=True):
     observed: bool | None
     verdict: Verdict
     expected: str
-    seen: str
+    observation: str
     seconds: float
 
 
@@ -98,7 +98,7 @@ def row(probe: Probe, found: Finding, declared: Capabilities) -> Row:
         observed=found.observed,
         verdict=_verdict(shown, found.observed),
         expected=found.expected,
-        seen=found.seen,
+        observation=found.observation,
         seconds=found.seconds,
     )
 

@@ -124,21 +124,25 @@ class _Bench:
 def _find(context: ProbeContext, probe: Probe) -> Finding:
     began = time.monotonic()
     observed: bool | None = True
-    expected = seen = ""
+    expected = observation = ""
     try:
         with context:
             probe.trial(context)
     except ProbeFailure as missed:
-        observed, expected, seen = False, missed.expected, missed.seen
+        observed, expected, observation = False, missed.expected, missed.observation
     except NoRecipe as untried:
-        observed, seen = None, str(untried)
+        observed, observation = None, str(untried)
     except Unreachable:
         raise  # a defect of ours, and nothing about the agent
     except DragomanError as error:
-        observed, expected, seen = False, "an agent that works", str(error)
+        observed, expected, observation = False, "an agent that works", str(error)
     except Exception as error:  # noqa: BLE001 - a probe that breaks is a row, never the end
-        observed, expected, seen = False, "a probe that ends", f"it broke: {error!r}"
+        observed, expected, observation = False, "a probe that ends", f"it broke: {error!r}"
     seconds = round(time.monotonic() - began, 2)
     return Finding(
-        probe=probe.name, observed=observed, expected=expected, seen=seen, seconds=seconds
+        probe=probe.name,
+        observed=observed,
+        expected=expected,
+        observation=observation,
+        seconds=seconds,
     )

@@ -26,7 +26,7 @@ class Counterpart(Protocol):
 
     waiting: deque[Heard]
     """What it said, and the session has not heard yet."""
-    sent: list[bytes]
+    unmatched: list[bytes]
     """What we said, and the recording has nothing like it, so far."""
     strays: list[bytes]
     """What was recorded towards it, and we have said nothing like it, so far."""
@@ -62,7 +62,7 @@ class PlainLines:
 
     def __init__(self, names: Substitutions) -> None:
         self.waiting: deque[Heard] = deque()
-        self.sent: list[bytes] = []
+        self.unmatched: list[bytes] = []
         self.strays: list[bytes] = []
         self.aside: list[bytes] = []
         self._names = names
@@ -70,7 +70,7 @@ class PlainLines:
     def tell(self, said: Outgoing) -> None:
         """Our converter says something."""
         if isinstance(said, Send):
-            self.sent.append(said.data)
+            self.unmatched.append(said.data)
 
     def hear(self, recorded: bytes) -> None:
         """It says something."""
@@ -82,13 +82,15 @@ class PlainLines:
 
     def match(self, recorded: bytes, after: int = 0) -> None:
         """Pair what was recorded towards it, if possible with what we have said after so much."""
-        if not any(self._learn(recorded, s) for s in [*self.sent[after:], *self.sent[:after]]):
+        if not any(
+            self._learn(recorded, s) for s in [*self.unmatched[after:], *self.unmatched[:after]]
+        ):
             self.strays.append(recorded)
 
     def pair(self) -> None:
         """Pair what was recorded before we came to say it."""
         for recorded in list(self.strays):
-            if any(self._learn(recorded, sent) for sent in self.sent):
+            if any(self._learn(recorded, sent) for sent in self.unmatched):
                 self.strays.remove(recorded)
 
     def unclaimed(self) -> list[bytes]:
@@ -98,7 +100,7 @@ class PlainLines:
     def _learn(self, recorded: bytes, sent: bytes) -> bool:
         if not self._same(recorded, sent):
             return False
-        self.sent.remove(sent)
+        self.unmatched.remove(sent)
         return True
 
     def _same(self, recorded: bytes, sent: bytes) -> bool:
@@ -142,12 +144,12 @@ class Calls(PlainLines):
     def _say(self, said: Request | Notify | Respond, tag: str | None) -> None:
         match said:
             case Request(method=method, params=params):
-                self.sent.append(self._peer.request(method, params, tag))
+                self.unmatched.append(self._peer.request(method, params, tag))
             case Notify(method=method, params=params):
-                self.sent.append(self._peer.notify(method, params))
+                self.unmatched.append(self._peer.notify(method, params))
             case Respond(key=key, result=result, error=error):
                 line = self._peer.respond(key, result if error is None else error)
-                self.sent += [] if line is None else [line]
+                self.unmatched += [] if line is None else [line]
 
     def _claim(self, key: str) -> None:
         self._claimed.add(key)

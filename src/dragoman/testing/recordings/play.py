@@ -182,7 +182,7 @@ class _Player:
         self._native.append(line)
 
     def _say(self, recorded: bytes) -> None:
-        before = len(self._side.sent)
+        before = len(self._side.unmatched)
         line = self._names.apply(recorded)
         command = self._fitting(self._command_of(line)) if self._side.is_ours(line) else None
         if command is not None:
@@ -286,7 +286,7 @@ class _Player:
             events=tuple(self._events),
             native_lines=tuple(self._native),
             causes=tuple(self._causes),
-            unanswered=tuple(line for side in self._sides for line in side.sent),
+            unanswered=tuple(line for side in self._sides for line in side.unmatched),
             strays=tuple(line for side in self._sides for line in side.strays),
             aside=tuple(line for side in self._sides for line in side.aside),
             unclaimed=tuple(self._unclaimed),

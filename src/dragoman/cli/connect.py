@@ -1,4 +1,4 @@
-"""Options that all commands share, and the way from them to the daemon."""
+"""Options that all commands share, and the connection to the daemon."""
 
 from __future__ import annotations
 

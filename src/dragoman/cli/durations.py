@@ -1,4 +1,4 @@
-"""Spans of time, as people write them."""
+"""Parses durations, e.g. `7d`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the exit codes mean, and the one place that decides them."""
+"""Exit codes, and which error has which."""
 
 from __future__ import annotations
 

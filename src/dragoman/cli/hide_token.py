@@ -1,4 +1,4 @@
-"""A token given as a flag or a variable must not stay where an agent of ours can read it.
+"""Hides a token that was given as a flag or a variable from agents.
 
 Both are visible in /proc for as long as the process lives, whatever the program does to its own
 copy. So the daemon starts itself again without them, and takes the token through a pipe.

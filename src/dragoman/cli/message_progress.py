@@ -1,4 +1,4 @@
-"""How far a message is, and what its sender can do about it."""
+"""How far a message is, and what its sender can do."""
 
 from __future__ import annotations
 

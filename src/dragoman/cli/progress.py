@@ -1,4 +1,4 @@
-"""An installation, as it goes on: a live line for a person, plain lines for a log."""
+"""Progress of an installation."""
 
 from __future__ import annotations
 

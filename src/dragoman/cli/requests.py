@@ -1,4 +1,4 @@
-"""What an agent asks of people, with the commands that answer it. Pure."""
+"""Permissions and questions in the terminal, with the commands that answer them. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents' words made safe for a terminal."""
+"""Makes agents' text safe for a terminal."""
 
 from __future__ import annotations
 

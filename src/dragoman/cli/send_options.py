@@ -1,4 +1,4 @@
-"""The options of `dragoman send`, by what they are about."""
+"""The options of `dragoman send`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An event, an item: each in a few plain words. Pure."""
+"""One-line summaries of events and items. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables: aligned for a person, whole for a pipe, a block for each row where it is narrow."""
+"""Tables for people and for pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session that a message goes to: found, or made first."""
+"""The session that `dragoman send` talks to: found or created."""
 
 from __future__ import annotations
 

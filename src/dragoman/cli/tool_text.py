@@ -1,4 +1,4 @@
-"""What a tool was called with, and what came of it. Pure."""
+"""What a tool was called with and returned, as text. Pure."""
 
 from __future__ import annotations
 

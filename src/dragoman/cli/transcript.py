@@ -1,4 +1,4 @@
-"""A turn as a person reads it in the terminal, while it goes on."""
+"""Prints a turn while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes inside content become files named by what they hold; storing them needs IO, not us."""
+"""Bytes inside content become files that are named by their hash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an item's content may look like, and the one field of it that streams."""
+"""What the content of each kind of item may be, and which field of it streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said at an end: of a turn, of a process, of a session."""
+"""The bodies of endings: of a turn, a process, a session."""
 
 from __future__ import annotations
 

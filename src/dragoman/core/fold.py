@@ -1,4 +1,4 @@
-"""Fold events into the state of a session: what a list shows and a restart needs."""
+"""Folds events into the state of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native messages that leave no event, because their adapter lists them, with a reason."""
+"""Native messages that leave no event because their adapter lists them."""
 
 from __future__ import annotations
 

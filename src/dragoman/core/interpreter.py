@@ -1,4 +1,4 @@
-"""Run a converter to its end and its steps through the normalizer. Pure.
+"""One session's interpreter: converter → policy → normalizer → outputs. Pure.
 
 Nothing escapes but what `on_defect` lets out.
 """

@@ -1,4 +1,4 @@
-"""The open items of a session, and the rules that hold for each of them.
+"""The open items of a session, and the rules of each.
 
 Every delta has an open item · deltas add up to the completed text · kind, role, parent and
 native id never change · a tool call belongs to a message · a tool result has its call, completed,

@@ -1,4 +1,4 @@
-"""Who spoke last: a tool call that names no message belongs to that one."""
+"""Which message a tool call belongs to, where the agent does not say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps become drafts of events. The same for every agent: it repairs what would break a rule.
+"""The normalizer: steps become drafts of events, repaired where a rule would break.
 
 A person's message is in exactly one turn, before any answer
 to it · everything open is closed when its turn or process ends · nothing follows

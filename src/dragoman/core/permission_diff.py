@@ -1,4 +1,4 @@
-"""The diff of a change that is asked for, made from the file as it is."""
+"""The diff of a file change that an agent asks permission for."""
 
 from __future__ import annotations
 

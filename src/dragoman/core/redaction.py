@@ -1,4 +1,4 @@
-"""Secrets are taken out of drafts before they are events: out of bodies, texts and native lines.
+"""Redacts secrets in drafts before they are stored, also across deltas.
 
 A value may come in pieces, over several deltas. What may be its beginning is held back, with all
 that follows it, until the next delta decides; the order of drafts never changes. Who must go on

@@ -1,4 +1,4 @@
-"""Requests to people: how an answer or a withdrawal resolves one."""
+"""Permissions and questions: how an answer or a withdrawal resolves one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a restart: know from the log what is open, so that it can be closed."""
+"""Restores from the log what is open after a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People's messages on their way: sent, accepted by the agent, and shown, each once."""
+"""People's messages on their way: sent, accepted, shown, each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents, health, and the contract itself."""
+"""Handlers for agents, health and the OpenAPI document."""
 
 from __future__ import annotations
 

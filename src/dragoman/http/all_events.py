@@ -1,4 +1,4 @@
-"""Every session's events on one stream. Raw ASGI: the stored bytes go out as they are."""
+"""The SSE endpoint for the events of all sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers in JSON, smaller for whoever takes gzip."""
+"""Compresses JSON answers with gzip."""
 
 from __future__ import annotations
 

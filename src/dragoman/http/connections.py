@@ -1,4 +1,4 @@
-"""Everybody who is connected: how many may be, who makes room, and who takes too long."""
+"""Connection limits: how many, who makes room, who takes too long."""
 
 from __future__ import annotations
 

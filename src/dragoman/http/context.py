@@ -1,4 +1,4 @@
-"""What the handlers need: one record, found from any request."""
+"""The parts of the daemon that handlers need, found from a request."""
 
 from __future__ import annotations
 

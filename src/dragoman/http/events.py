@@ -1,4 +1,4 @@
-"""Events, as pages and as streams. Raw ASGI: the stored bytes go out as they are."""
+"""Endpoints for a session's events: pages, SSE streams, the stream of a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file on its way out: piece by piece, all of it or a part."""
+"""Sends the content of a file, whole or a range of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files: listed, fetched, written, moved. What a browser fetches, it can show but never run."""
+"""Handlers of the file API: list, read, write, move, archives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prometheus metrics. Nothing is measured for them: what is counted anyway is shown."""
+"""Prometheus metrics, made from what is counted anyway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract as documents, made from the structs and the table of routes."""
+"""The OpenAPI and JSON Schema documents, made from the structs and the route table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries and bodies: bytes in, structs out, or a problem that says what would be right."""
+"""Parses queries and bodies into structs; errors say what would be right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problem documents (`application/problem+json`): the one place that writes them."""
+"""Problem documents (`application/problem+json`): the one place that makes them."""
 
 from __future__ import annotations
 

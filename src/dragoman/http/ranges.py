@@ -1,4 +1,4 @@
-"""Which part of a file is wanted, and whether it is wanted at all (RFC 9110, 13 and 14)."""
+"""Range and conditional requests (RFC 9110, 13 and 14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every request, from outside: its id, its count, and its line in the log."""
+"""Gives each request an id, counts it, and writes its log line."""
 
 from __future__ import annotations
 

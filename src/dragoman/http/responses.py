@@ -1,4 +1,4 @@
-"""Records of ours as the contract shows them."""
+"""Converts records of the store and runtime to bodies of the HTTP contract."""
 
 from __future__ import annotations
 

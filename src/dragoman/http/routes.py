@@ -1,4 +1,4 @@
-"""Every route, once: what it does, what it takes and gives. OpenAPI is made from the same table."""
+"""The table of routes, from which routing, OpenAPI and the reference are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers on their way out: framed as the client understands, and bounded over all of them."""
+"""Bounds what waits to be sent, over all connections; framing for HTTP/1.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The daemon as a program: what is started, in which order, and how it stops."""
+"""`dragoman serve`: listens, handles signals, stops in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions, messages and requests to people: find, parse, call, return."""
+"""Handlers for sessions, messages, permissions and questions."""
 
 from __future__ import annotations
 

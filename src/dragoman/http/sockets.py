@@ -1,4 +1,4 @@
-"""Sockets of this machine, and whose they are, as far as that can be seen."""
+"""Finds out which local process holds a port or a socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the daemon does, for people and their programs."""
+"""The handler for `GET /v1/status`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a stream that belongs to one message: from its turn's start to its end."""
+"""Filters a stream down to one message's turn."""
 
 from __future__ import annotations
 

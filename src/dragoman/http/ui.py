@@ -1,4 +1,4 @@
-"""The page at `/ui/`: static files, and headers that let nothing else in."""
+"""Serves the page at `/ui/` with a strict content security policy."""
 
 from __future__ import annotations
 

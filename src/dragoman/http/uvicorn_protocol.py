@@ -1,4 +1,4 @@
-"""Uvicorn's protocol, made safe to face anybody: bounds on size and time, and no surprises."""
+"""Uvicorn's HTTP protocol with limits on size and time; its private names are only here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which key of an object is wrong: msgspec tells the object only."""
+"""Finds which key of an object is wrong, since msgspec names only the object."""
 
 from __future__ import annotations
 

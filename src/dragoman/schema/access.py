@@ -1,4 +1,4 @@
-"""Who may do what: scopes, tokens, and how a browser comes in."""
+"""Scopes, tokens and logins."""
 
 from __future__ import annotations
 

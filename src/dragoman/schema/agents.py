@@ -1,4 +1,4 @@
-"""Agents, as this machine has them, and the processes that run for them."""
+"""Agents and their processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of everything in the HTTP contract."""
+"""The base of all structs of the HTTP contract: camelCase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands: what people say to an agent. Requests are named by the agent's own keys."""
+"""Commands: what people tell an agent."""
 
 from __future__ import annotations
 

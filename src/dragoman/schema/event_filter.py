@@ -1,4 +1,4 @@
-"""Which events of all sessions a stream shows."""
+"""Which events the stream of all sessions shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events: the envelope, one body for each type, and the table that joins them.
+"""Events: the envelope, and a body for each type.
 
 Bodies that http clients rely on write absent values as `null`; the newer, optional ones are
 left out (`UNSET`). The order of the fields is the order on the wire.

@@ -1,4 +1,4 @@
-"""The vocabulary for other languages: JSON Schema of an event, OpenAPI of the HTTP contract."""
+"""JSON Schema of events, OpenAPI of the HTTP contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies, queries and problems of the HTTP contract: camelCase, unlike events."""
+"""Bodies and queries of the HTTP contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session is equipped with: MCP servers and skills."""
+"""MCP servers and skills of a session."""
 
 from __future__ import annotations
 

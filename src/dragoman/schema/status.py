@@ -1,4 +1,4 @@
-"""How the daemon does, as `GET /v1/status` tells it."""
+"""The body of `GET /v1/status`."""
 
 from __future__ import annotations
 

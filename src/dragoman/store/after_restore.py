@@ -1,4 +1,4 @@
-"""After a backup was put back: each session says that it goes on from an earlier moment."""
+"""Writes into every session that a backup was restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A copy of everything, in one file, made while the daemon works; and the way back."""
+"""Backup and restore: everything in one file, made while the daemon works."""
 
 from __future__ import annotations
 

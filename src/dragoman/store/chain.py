@@ -1,4 +1,4 @@
-"""The hash chain of a log: each event's link covers its line and the link before it.
+"""The hash chain of a log: each link covers an event's line and the link before it.
 
 Two logs that have the same link at a sequence are the same up to there. So a reader that keeps one
 link knows whether the log it comes back to is the one that it has read.

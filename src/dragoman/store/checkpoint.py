@@ -1,4 +1,4 @@
-"""Moves what is committed from the write-ahead log into the database, beside the writer.
+"""Checkpoints the write-ahead log in a thread of its own.
 
 SQLite would do it inside a commit, and that commit would wait for the disk: a tenth of a second
 in which nobody sees anything.

@@ -1,4 +1,4 @@
-"""What the store counts as it goes: plain numbers, read by whoever wants to show them."""
+"""Counters and histograms of the store."""
 
 from __future__ import annotations
 

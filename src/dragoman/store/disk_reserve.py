@@ -1,4 +1,4 @@
-"""The room on the disk: what the log may take of it, and a reserve that only deletes may use.
+"""Keeps disk space in reserve: bounds the log, and lets deletes use the reserve.
 
 A log that has filled the disk could never be moved into the database, which has no room to grow
 then. So where there is little room the log is kept small, and what grows the database is bounded by

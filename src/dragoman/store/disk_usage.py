@@ -1,4 +1,4 @@
-"""Room: what is old, how large the store is, and giving back what nobody needs."""
+"""Disk usage: the size of the store, old sessions, incremental vacuum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a disk asks for: to be told to keep something, and that nothing half made stays on it."""
+"""Durable files: fsync, atomic replace, removal of partial files."""
 
 from __future__ import annotations
 

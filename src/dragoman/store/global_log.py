@@ -1,4 +1,4 @@
-"""The whole log: every session's events in the order of their commits, and who follows them.
+"""The log over all sessions: each event's position in the order of commits.
 
 A position is the number of an event's row. It only grows: where the newest event is deleted, its
 row stays, empty. Where a database was put back from a backup, or a part of it was lost, readers may

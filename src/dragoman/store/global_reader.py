@@ -1,4 +1,4 @@
-"""Reading across sessions: all events, in the order in which they were committed."""
+"""Reads the events of all sessions in the order of their commits."""
 
 from __future__ import annotations
 

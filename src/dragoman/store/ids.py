@@ -1,4 +1,4 @@
-"""Ids: ordered by time, unique everywhere, so that logs of many daemons can be merged."""
+"""Ids ordered by time and unique everywhere."""
 
 from __future__ import annotations
 

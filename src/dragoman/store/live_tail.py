@@ -1,4 +1,4 @@
-"""The end of a log in memory: a bell, and a short tail that all live readers share."""
+"""The live tail of a log: recent frames in memory, and waiting readers."""
 
 from __future__ import annotations
 

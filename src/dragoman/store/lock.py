@@ -1,4 +1,4 @@
-"""One daemon for one data folder: a lock that a crash releases, and that is watched."""
+"""Locks the data folder for one daemon, and notices when its files are replaced."""
 
 from __future__ import annotations
 

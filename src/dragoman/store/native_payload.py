@@ -1,4 +1,4 @@
-"""A native message beside its event: a long text that both hold is stored once.
+"""Stores a native message beside its event; a text that both hold is stored once.
 
 An agent's message and the event made from it mostly say the same words, encoded in the same way.
 Of a large message only what surrounds these words is kept; reading it puts them back together.

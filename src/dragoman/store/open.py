@@ -1,4 +1,4 @@
-"""From a data folder to an open database: finish what was begun, check, repair, migrate, tell."""
+"""Opens a data folder: finishes swaps, checks, repairs, migrates."""
 
 from __future__ import annotations
 

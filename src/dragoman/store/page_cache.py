@@ -1,4 +1,4 @@
-"""What was read lately. What is not at the end of a log never changes, so it can be shared."""
+"""A cache of pages and batches that were read lately."""
 
 from __future__ import annotations
 

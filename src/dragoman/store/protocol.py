@@ -1,4 +1,4 @@
-"""The store as the rest of the house sees it: records, and the protocol of an implementation."""
+"""The store as others see it: its records, and the `Store` protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that read. SQLite joins the rows itself, so a page costs the loop one bytes object."""
+"""Reader threads: pages and stream batches, joined inside SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements: how records become rows. Runs in the writer's thread."""
+"""SQL statements: how records become rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables, and how they came to be: ordered migrations, a backup before each run of them."""
+"""Tables and migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store on SQLite: stamps events, hands them to the writer, and lets readers follow."""
+"""The store on SQLite."""
 
 from __future__ import annotations
 

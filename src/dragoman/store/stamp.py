@@ -1,4 +1,4 @@
-"""Drafts become events: an id, a sequence and a time, encoded once; a native message kept once."""
+"""Stamps drafts: id, sequence, time; encodes each event once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the store does: what it holds, and what it weighs."""
+"""The state of the store for `GET /v1/status`."""
 
 from __future__ import annotations
 

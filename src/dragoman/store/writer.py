@@ -1,4 +1,4 @@
-"""One thread writes. It takes all that waits, commits it at once, then tells the loop."""
+"""The writer thread: takes all that waits and commits it at once."""
 
 from __future__ import annotations
 

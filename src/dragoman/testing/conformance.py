@@ -1,4 +1,4 @@
-"""The rules that every stream of events keeps, for adapter authors and anybody's client.
+"""Checks a stream of events against the rules that every stream keeps.
 
 violations = check(events)
 assert not violations

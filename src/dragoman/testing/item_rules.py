@@ -1,4 +1,4 @@
-"""The rules of items: how they start, stream and complete, and what tools owe each other."""
+"""Rules for items: start, stream, complete; tool calls and results."""
 
 from __future__ import annotations
 

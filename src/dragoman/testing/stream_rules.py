@@ -1,4 +1,4 @@
-"""The rules of the universal stream, one small function each: its name, and why it is broken.
+"""Rules for whole streams: sessions, turns, requests, order.
 
 Here those of the envelope, sessions, turns and requests; `item_rules.py` has those of items.
 

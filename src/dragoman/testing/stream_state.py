@@ -1,4 +1,4 @@
-"""What a stream of events has said so far: the state that the rules of conformance read."""
+"""The state of a stream so far, which the conformance rules read."""
 
 from __future__ import annotations
 

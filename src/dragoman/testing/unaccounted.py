@@ -1,4 +1,4 @@
-"""Nothing vanishes: each native message is the raw of some event, or known noise. Pure."""
+"""Finds native messages that are the raw of no event and are not listed as ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and money as agents count them: what cannot be a count is none, and is not added up."""
+"""Token counts and costs as agents report them; impossible ones are dropped."""
 
 from __future__ import annotations
 

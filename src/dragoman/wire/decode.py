@@ -1,4 +1,4 @@
-"""Lenient decoding: what an agent means counts, not how well it was escaped."""
+"""Lenient JSON decoding: BOMs, lone surrogates, deep nesting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks of bytes to whole lines, framed on the byte LF and nothing else."""
+"""Splits chunks of bytes into lines; an oversize line is hashed, not kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A JSON-RPC peer over lines, sans-IO: what we want becomes a line, a line becomes what happened.
+"""A JSON-RPC peer over lines, without IO.
 
 Each side numbers its own requests, so the two directions never share a table: an agent that
 counts from 0 and one that copies our ids are both told apart from us. Its ids are kept as they

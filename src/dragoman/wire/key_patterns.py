@@ -1,4 +1,4 @@
-"""What keys look like, whoever they belong to: for logs and stderr, where prose hardly ever does.
+"""Patterns of API keys and credentials, for logs and stderr.
 
 In what an agent says to people such a shape may be an example, so there only known values go.
 """

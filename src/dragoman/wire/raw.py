@@ -1,4 +1,4 @@
-"""What stands under `raw` of an event: the agent's own bytes, as JSON."""
+"""The native message as `raw` of an event: one line of JSON."""
 
 from __future__ import annotations
 

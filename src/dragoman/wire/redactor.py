@@ -1,4 +1,4 @@
-"""Values that must not be shown, found in a text or in an agent's line. Pure.
+"""Finds secret values in texts and lines, and masks them. Pure.
 
 A value is what somebody gave to a session or to the daemon under a name; where it stands,
 `[redacted:NAME]` stands instead. Only exact values of eight characters or more are looked for,

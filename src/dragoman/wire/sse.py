@@ -1,4 +1,4 @@
-"""Server-sent events: the frames we write, and a parser for those who read them."""
+"""Server-sent events: frames, and a parser."""
 
 from __future__ import annotations
 

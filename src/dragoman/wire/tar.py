@@ -1,4 +1,4 @@
-"""A tar archive as it comes in, piece by piece: what is in it, and its bytes."""
+"""Parses a tar archive that comes in pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who comes in: callers are known by the digest of their secret, and guessing is slow."""
+"""Authenticates callers by the digest of their secret, and slows down guessing."""
 
 from __future__ import annotations
 

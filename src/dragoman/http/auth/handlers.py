@@ -1,4 +1,4 @@
-"""Tokens, and how a browser comes in: find, parse, call, return."""
+"""Handlers for tokens, login and logout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door: Host, Origin and token of every request, before anything else sees it."""
+"""Checks Host, Origin and token of every request, before routing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection on this machine, as far as the system tells.
+"""Finds out which local process is at the other end of a connection.
 
 What an agent may not do is decided here by evidence. A process that is below us, carries our mark
 or is below one of ours is an agent, whatever token it has. One that is seen elsewhere is none.

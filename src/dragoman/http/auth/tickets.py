@@ -1,4 +1,4 @@
-"""How a browser comes in: a ticket in a URL, once, for a cookie that no script can read."""
+"""Signs a browser in: a one-time ticket is exchanged for a cookie."""
 
 from __future__ import annotations
 

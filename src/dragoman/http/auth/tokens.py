@@ -1,4 +1,4 @@
-"""Tokens, and where they are kept: the daemon's own as it is, the others as digests."""
+"""Tokens and where they are kept: the daemon's own, and digests of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session talks through: a process of its own here, a seat at a shared one in `shared`."""
+"""The channel from a session to its agent: a dedicated process, or a shared one."""
 
 from __future__ import annotations
 

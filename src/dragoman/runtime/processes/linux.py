@@ -1,4 +1,4 @@
-"""What is Linux's own: looking at processes, signalling them, adopting orphans.
+"""What only Linux has: /proc, pidfds, cgroups, subreapers, malloc limits.
 
 Another system is added by writing its twin: the same names, with the same meaning.
 """

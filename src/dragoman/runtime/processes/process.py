@@ -1,4 +1,4 @@
-"""An agent's process: its pipes, its lines, and its end."""
+"""The process of an agent: its pipes, its lines, its exit."""
 
 from __future__ import annotations
 

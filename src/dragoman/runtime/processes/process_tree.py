@@ -1,4 +1,4 @@
-"""The processes that we start and all that they start in turn; ends them so that none is left.
+"""The processes that we start and all that they start; kills them so that none is left.
 
 One process has one set of children, so this module has one `process_tree`. Its methods may be
 called from any thread.

@@ -1,4 +1,4 @@
-"""A program run to its end: with a deadline, and with nothing of it left afterwards."""
+"""Runs a program to its end, with a deadline and nothing left behind."""
 
 from __future__ import annotations
 

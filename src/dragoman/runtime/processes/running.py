@@ -1,4 +1,4 @@
-"""What runs now: for whom, since when, with what below it, and what it costs."""
+"""Lists the processes that run: for whom, since when, what they started and cost."""
 
 from __future__ import annotations
 

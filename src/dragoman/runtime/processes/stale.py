@@ -1,4 +1,4 @@
-"""What a killed daemon leaves: written down while it runs, ended by the next one."""
+"""Kills processes that an earlier daemon left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent writes to stderr: its first and last lines in memory, all of it in a file."""
+"""The stderr of an agent: first and last lines in memory, all of it in a file."""
 
 from __future__ import annotations
 

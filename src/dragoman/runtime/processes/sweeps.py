@@ -1,4 +1,4 @@
-"""Sweeps that are under way: what each has stopped and killed, and which a process belongs to."""
+"""Process trees that are being killed, and which tree a process belongs to."""
 
 from __future__ import annotations
 

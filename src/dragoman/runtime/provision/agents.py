@@ -1,4 +1,4 @@
-"""Agents on this machine: which there are, where each is found, and how it gets here."""
+"""The agents on this machine: which exist, where each is found, how one is installed."""
 
 from __future__ import annotations
 

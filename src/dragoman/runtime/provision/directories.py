@@ -1,4 +1,4 @@
-"""Folders copied, moved and removed as a whole. For a thread, never for the event loop."""
+"""Copies, moves and removes directories as a whole. For a thread, not for the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repositories, fetched with the person's own git: shallow, without a prompt, with a deadline."""
+"""Clones a repository with the person's own git: shallow, no prompts, a deadline."""
 
 from __future__ import annotations
 

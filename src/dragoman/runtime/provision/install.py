@@ -1,4 +1,4 @@
-"""Agents from npm: put into a folder of ours, whole or not at all, and taken out again.
+"""Installs and removes agents from npm, whole or not at all.
 
 `<folder>/<id>/<version>/` is what npm made: `node_modules/<package>/<executable>` and its lock
 file. What is being made or removed has a name that begins with `.partial-`; only who holds the

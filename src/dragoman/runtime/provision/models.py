@@ -1,4 +1,4 @@
-"""Agents' models, asked of the agents themselves, and remembered for a while."""
+"""The models of an agent, asked of the agent itself and cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""npm, for one package: fetched into a folder, told in few words where it fails."""
+"""Runs npm for one package, and turns its errors into short messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skills that a session is given: found, fetched and laid out in a folder of our own.
+"""The skills of a session: found, fetched and laid out in a folder of its own.
 
 A session's folder is `<data>/skills/<session>/session`, and holds `skills/NAME/SKILL.md`. Nothing
 is written anywhere else. What git fetched is kept while the daemon runs.

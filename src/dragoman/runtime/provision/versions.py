@@ -1,4 +1,4 @@
-"""Which version an executable is: asked once, and remembered while the file stays the same."""
+"""The version of an executable, asked once and cached while the file is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defects of adapters in the log: where they are, once for many of a kind."""
+"""Logs defects of adapters, with file and line, once for many of a kind."""
 
 from __future__ import annotations
 

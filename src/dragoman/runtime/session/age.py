@@ -1,4 +1,4 @@
-"""How old things are where the wall clock may jump: what is not known to have passed is skipped.
+"""How old a session is, where the wall clock may jump.
 
 Each look compares the wall clock with one that nobody can set. What the wall clock went ahead of
 that one did not pass. While no daemon runs, or the machine sleeps, nobody can tell: such a time

@@ -1,4 +1,4 @@
-"""Files that an agent names: what it keeps beside its session, and what it wants to change."""
+"""Files that an agent names: its own notes, and files it asks to change."""
 
 from __future__ import annotations
 

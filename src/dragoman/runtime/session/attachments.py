@@ -1,4 +1,4 @@
-"""Files that go with a message: looked for when it is accepted, images loaded when it is sent."""
+"""Attachments of a message: checked when it is accepted, loaded when it is sent."""
 
 from __future__ import annotations
 

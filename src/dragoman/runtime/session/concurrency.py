@@ -1,4 +1,4 @@
-"""How many may work at once: places for processes and turns, in the order of asking."""
+"""Limits how many processes and turns run at once; who waits is served in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where files really are."""
+"""Whether files are inside a directory, links followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may not last: a turn, a request to a person, an idle process. The session's task works.
+"""Timeouts of a session: turns, requests to people, idle processes.
 
 The clock is the loop's, which no change of the time of day moves.
 """

@@ -1,4 +1,4 @@
-"""A deleted session's conversation, where its agent keeps one: it is told that it is over."""
+"""Asks an agent to delete the conversation of a deleted session."""
 
 from __future__ import annotations
 

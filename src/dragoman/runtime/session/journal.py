@@ -1,4 +1,4 @@
-"""Writes one session's drafts: in order, a little ahead, and again until they are stored."""
+"""Writes a session's drafts to the store: redacted, in order, retried until stored."""
 
 from __future__ import annotations
 

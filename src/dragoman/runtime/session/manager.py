@@ -1,4 +1,4 @@
-"""All sessions of the daemon: made, found, listed, recovered, and stopped together."""
+"""All sessions of the daemon: create, find, list, recover, stop."""
 
 from __future__ import annotations
 

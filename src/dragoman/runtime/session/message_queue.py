@@ -1,4 +1,4 @@
-"""The messages of a session that are not delivered yet: waiting, or on their way to the agent."""
+"""The messages of a session that are not delivered yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stand-in for an agent that this daemon does not have.
+"""A stand-in adapter for an agent that this daemon does not have.
 
 Its sessions are closed, read, ended and deleted like all others; nothing is ever told to it.
 """

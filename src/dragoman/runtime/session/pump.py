@@ -1,4 +1,4 @@
-"""A session's agent at work: what it says is interpreted and written, what it is told is sent.
+"""Moves messages: agent → interpreter → store → effects, in that order.
 
 Message → interpreter → committed → effects, strictly in that order. The session's one task calls;
 nobody else does.

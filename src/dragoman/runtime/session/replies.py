@@ -1,4 +1,4 @@
-"""Answers to requests that are resolved already: the same again is fine, another one is not."""
+"""Repeated answers to a request: the same again is fine, another one conflicts."""
 
 from __future__ import annotations
 

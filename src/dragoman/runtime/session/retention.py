@@ -1,4 +1,4 @@
-"""Keeping house: sessions that nobody has touched for long, and a store that grows too large."""
+"""Deletes sessions that are old, or when the store grows too large."""
 
 from __future__ import annotations
 

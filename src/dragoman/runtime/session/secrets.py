@@ -1,4 +1,4 @@
-"""Whose values must not be shown: the daemon's own, and those that a session was given."""
+"""Which values must be redacted: the daemon's own and those a session was given."""
 
 from __future__ import annotations
 

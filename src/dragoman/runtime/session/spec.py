@@ -1,4 +1,4 @@
-"""What a session's row says, as an adapter wants to hear it."""
+"""A session's row as the `Spec` that adapters take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wanted of a session, and what its agent can make of it.
+"""Checks what a new session asks for against what its agent can do.
 
 What it cannot is refused, and never silently without effect. Where an adapter says that a session
 may go on without, a status item tells.

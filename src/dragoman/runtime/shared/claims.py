@@ -1,4 +1,4 @@
-"""Who hears what a shared process says: by native keys that sessions claim."""
+"""Which session a message of a shared process is for, by the keys it claimed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session's place at a process that many share."""
+"""A session's connection to a shared process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes to and fro between one shared process and the sessions that have a seat at it."""
+"""Routes messages between one shared process and its sessions."""
 
 from __future__ import annotations
 

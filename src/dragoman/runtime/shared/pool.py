@@ -1,4 +1,4 @@
-"""All processes that sessions share: one for each agent, version and environment."""
+"""All shared processes: one per agent, version and environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that many sessions share: started when it is wanted, and again after a crash."""
+"""A process that many sessions share: started on demand, restarted with back-off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look a data folder over, without changing it."""
+"""Checks a data folder without changing it."""
 
 from __future__ import annotations
 

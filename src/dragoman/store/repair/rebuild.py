@@ -1,4 +1,4 @@
-"""A session's row, made anew from its events, where the row itself is lost or knows too much."""
+"""Rebuilds a session's row from its events."""
 
 from __future__ import annotations
 

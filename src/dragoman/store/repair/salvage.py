@@ -1,4 +1,4 @@
-"""A damaged database: set it aside, save what can be read, and go on."""
+"""Repairs a damaged database: sets it aside and saves what can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One database for another, all or nothing, whoever is killed in between.
+"""Replaces a database as a whole, also if it is killed in between.
 
 What is to come lies in a folder of its own, complete, before anything is moved: as
 `dragoman.db.next` it waits for the next start, as `dragoman.db.swap` it is being put in place.

@@ -1,4 +1,4 @@
-"""SQLite's write-ahead log, read without SQLite: what is in it, and where it breaks.
+"""Reads SQLite's write-ahead log without SQLite, to find where it breaks.
 
 SQLite believes a log up to the first frame that is not whole. At the end that is what a crash left
 of the last write; in the middle it is damage, and all that was committed behind it would vanish

@@ -1,4 +1,4 @@
-"""Where one probe plays: its sessions, its workspace, and the model that its agent talks to."""
+"""What a probe works with: sessions, a workspace, a scripted model."""
 
 from __future__ import annotations
 

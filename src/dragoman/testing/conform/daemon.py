@@ -1,4 +1,4 @@
-"""A daemon of its own, started as a user starts it, whose agent is recorded."""
+"""The daemon that probes run against, with its agent recorded."""
 
 from __future__ import annotations
 

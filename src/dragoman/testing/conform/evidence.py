@@ -1,4 +1,4 @@
-"""What a probe leaves behind: its events and its agent's lines, judged and kept."""
+"""What a probe leaves: its events and its agent's lines, checked and kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture, for agents that look at one."""
+"""An image for probes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes: sessions that end, go on, part, and change."""
+"""Probes: sessions that end, resume, fork and change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hears a session's events as they come, in a thread of its own, so that waiting can end."""
+"""Listens to a session's events in a thread, so that waiting can time out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes: what an agent says and thinks, what it costs, and how it fails."""
+"""Probes: text, streaming, reasoning, errors, usage, attachments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a probe is: one thing that an agent may do, and how to see that it does."""
+"""What a probe is, and how it fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every probe there is: each feature that an adapter may declare has at least one."""
+"""The table of all probes, by feature."""
 
 from __future__ import annotations
 

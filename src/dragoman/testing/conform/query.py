@@ -1,4 +1,4 @@
-"""What to read from events. Pure."""
+"""Queries over events for probes. Pure."""
 
 from __future__ import annotations
 

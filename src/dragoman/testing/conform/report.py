@@ -1,4 +1,4 @@
-"""What was declared against what was seen. Pure."""
+"""The report of a run: what was declared against what was observed. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes: what people decide, and what they say while the agent is busy."""
+"""Probes: permissions, questions, interrupts, queued and steering messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the probes against an agent, through a daemon of their own."""
+"""Runs the probes against an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes: tools, and what they do."""
+"""Probes: tools, commands, file changes, images, MCP, subagents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mock agent's process: `python -m dragoman.testing.mock.agent`. JSON lines in and out.
+"""The mock agent's process: `python -m dragoman.testing.mock.agent`.
 
 It imports nothing but the standard library, so that it starts fast. It hears interrupts while it
 waits, runs one turn at a time, queues what comes meanwhile, and ends when its input does.

@@ -1,4 +1,4 @@
-"""The mock agent's trials: what a daemon must live through."""
+"""The mock agent's faults: crashes, garbage, floods, silence."""
 
 from __future__ import annotations
 

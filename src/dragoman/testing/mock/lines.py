@@ -1,4 +1,4 @@
-"""What the mock agent's scripts are made of: what it can do, and whole phrases of its dialect.
+"""Building blocks of the mock agent's scripts.
 
 A script is a generator of acts. It yields a message to say it, bytes to write them as they are,
 a Pause to wait, and an Ask to say something and be given the answer.

@@ -1,4 +1,4 @@
-"""The mock agent's everyday prompts: one script for everything that an agent may say."""
+"""The mock agent's everyday prompts: everything that an agent may say."""
 
 from __future__ import annotations
 

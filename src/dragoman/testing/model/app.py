@@ -1,4 +1,4 @@
-"""The model's HTTP surface: which request speaks which dialect, and what else is answered."""
+"""The scripted model's HTTP surface: which request is which dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every dialect of a model API has in common: a stream is a row of beats."""
+"""What every dialect has in common: an answer is a row of stream frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays one step: pauses, frames, and the many ways in which an answer may end."""
+"""Plays one step of a script: pauses, frames, endings."""
 
 from __future__ import annotations
 

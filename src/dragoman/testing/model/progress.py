@@ -1,4 +1,4 @@
-"""How far a script is: which step is next, which gates are open, which ids were used."""
+"""How far a script is: next step, open gates, used ids."""
 
 from __future__ import annotations
 

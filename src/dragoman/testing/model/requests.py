@@ -1,4 +1,4 @@
-"""What an agent asked: a record of each request, and what can be told from it."""
+"""Records each request to the model, and reads facts from it."""
 
 from __future__ import annotations
 

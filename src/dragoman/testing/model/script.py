@@ -1,4 +1,4 @@
-"""Scripts: from YAML, JSON or Python's own values to steps, with mistakes named by their step."""
+"""Parses scripts from YAML, JSON or Python values; errors name the step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripted model as a server: a thread of its own, on loopback."""
+"""Runs the scripted model on loopback, in a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test and the server share: the script, the requests, the gates. Thread-safe."""
+"""The state that a test and the model server share. Thread-safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a script: what a model says, one step for each request."""
+"""The vocabulary of a script: one step for each request."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The other side of a recording: what it was told is paired with what we say, and what it said is
-heard as we would hear it. One for each process. Pure."""
+"""The agent's side of a recording: pairs what was recorded with what we send.
+
+What it said is heard as a session would hear it. One for each process. Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""End this process as another one ended."""
+"""Ends this process as another one ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks to whole lines, every byte kept: unlike the daemon's own framing, blank lines too."""
+"""Splits chunks into lines and keeps every byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Play a recording into an adapter, without a process: what a daemon would have made of it.
+"""Plays a recording into an adapter without a process.
 
 The converter, the normalizer and the policy work as in a running session; ids and times are the
 same in every run. `command_of` is the agent's own inverse: which action of a person caused a

@@ -1,4 +1,4 @@
-"""Run an agent between the daemon and its pipes, and write down what passes.
+"""Records an agent that speaks over stdin and stdout.
 
 Every byte goes on as it comes, in both directions and on stderr; signals and the end of the
 input are passed on. The recording has no say: if it cannot be written, the agent still runs.

@@ -1,4 +1,4 @@
-"""Record an agent that speaks HTTP: a reverse proxy on loopback that writes down what passes.
+"""Records an agent that speaks HTTP, as a reverse proxy on loopback.
 
 Requests and responses go into the same format, a body line by line, with `http` beside it:
 `id` joins a response to its request. Of the headers only the content type is kept.

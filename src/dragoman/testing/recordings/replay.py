@@ -1,4 +1,4 @@
-"""Stand in for an agent: play its recording back, waiting for what it was told.
+"""Replays a recording in an agent's place.
 
 What comes is compared with what was recorded, and where only names differ (ids, paths, words),
 the rest is played with today's names. Something else altogether ends it: exit code 1, and

@@ -1,4 +1,4 @@
-"""Make a recording fit to commit: nobody's paths, keys or long prose. Pure, and idempotent.
+"""Scrubs a recording: no paths, keys or long prose. Pure and idempotent.
 
 Paths of the machine become stable ones, in both directions, also where an agent streamed them
 in pieces. Secrets, addresses, hostnames and pids go. Vendors' prose, e.g. what their tools are

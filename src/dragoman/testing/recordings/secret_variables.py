@@ -1,4 +1,4 @@
-"""Which variables of an agent's environment are secret, as far as somebody beside it can tell."""
+"""Which environment variables of an agent are secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between a recording and today: ids, paths, words. Pure.
+"""Learns what differs between a recording and now: ids, paths, words. Pure.
 
 A line that was recorded towards the agent is compared with the one that really comes. Where
 they say the same thing with other names, the names are learned, and everything that the agent

@@ -1,4 +1,4 @@
-"""The format of a recording: what went to an agent and what it said, byte for byte. Pure.
+"""The file format of a recording. Pure.
 
 One JSON object a line. A process begins with `meta`, has `in` (towards the agent), `out` and
 `err` lines, `eof` (its input was closed), `signal` (one was passed on), and ends with `exit`:

@@ -1,4 +1,4 @@
-"""The file that a recording is written to: one writer at a time, complete up to any moment."""
+"""Writes a recording's file, complete up to any moment."""
 
 from __future__ import annotations
 

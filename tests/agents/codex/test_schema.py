@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from msgspec import Struct, inspect
 
-from dragoman.agents.codex import ADAPTER, items, lines, native, replies, wanted
+from dragoman.agents.codex import ADAPTER, lines, native, native_items, replies, wanted
 from tests.agents.live import command
 
 Schema = dict[str, Any]
@@ -141,7 +141,7 @@ def test_every_type_of_item_is_modelled_and_has_what_we_read(folder: Path) -> No
         each["properties"]["type"]["enum"][0]: each
         for each in document["definitions"]["ThreadItem"]["oneOf"]
     }
-    ours = {str(kind.__struct_config__.tag): kind for kind in get_args(items.Known)}
+    ours = {str(kind.__struct_config__.tag): kind for kind in get_args(native_items.Known)}
     assert set(ours) == set(theirs)
     wrong = [
         problem

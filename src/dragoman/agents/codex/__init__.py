@@ -11,7 +11,7 @@ from dragoman.agents.codex.ignored import IGNORED
 from dragoman.agents.codex.launch import delete_request, launch
 from dragoman.agents.codex.lines import route
 from dragoman.agents.codex.package import PACKAGE
-from dragoman.agents.codex.probe_recipes import PROBE_RECIPES
+from dragoman.agents.codex.probes import PROBE_RECIPES
 from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
 from dragoman.steps import Notify, Request

@@ -9,13 +9,13 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from dragoman.adapter import Spec
-from dragoman.agents.codex import items, lines, native, replies, wanted
+from dragoman.agents.codex import lines, native, native_items, replies, wanted
+from dragoman.agents.codex.delivery import Outbox
 from dragoman.agents.codex.desk import Desk
 from dragoman.agents.codex.launch import input_of, opening, turn_of
-from dragoman.agents.codex.manners import Manners
 from dragoman.agents.codex.notices import Notices
-from dragoman.agents.codex.outbox import Outbox
-from dragoman.agents.codex.threads import Owner, Threads
+from dragoman.agents.codex.settings import Manners
+from dragoman.agents.codex.subagents import Owner, Threads
 from dragoman.agents.codex.usage import Meter
 from dragoman.agents.codex.work import Work, between_turns
 from dragoman.facts import Exit
@@ -254,9 +254,9 @@ class CodexConverter:
                 yield from self._begun_by(owner)
                 yield from self._work.piece(told, owner)
             case native.ItemStarted(item=raw):
-                yield from self._item(items.decode(raw), owner, over=False)
+                yield from self._item(native_items.decode(raw), owner, over=False)
             case native.ItemCompleted(item=raw):
-                yield from self._item(items.decode(raw), owner, over=True)
+                yield from self._item(native_items.decode(raw), owner, over=True)
             case native.TurnStarted():
                 yield from self._turn_started(told, owner)
             case native.TurnCompleted():
@@ -274,8 +274,8 @@ class CodexConverter:
             case _:
                 yield from self._about(told, owner)
 
-    def _item(self, item: items.AnyItem, owner: Owner, *, over: bool) -> Iterator[Step]:
-        if isinstance(item, items.UserMessage):
+    def _item(self, item: native_items.AnyItem, owner: Owner, *, over: bool) -> Iterator[Step]:
+        if isinstance(item, native_items.UserMessage):
             yield from () if over else self._said(item, owner)
             return
         yield from self._begun_by(owner)
@@ -291,7 +291,7 @@ class CodexConverter:
         heard = self._begun or owner.subagent is not None
         yield from self._desk.asked(asked, wish if heard else wanted.Other(), owner)
 
-    def _said(self, item: items.UserMessage, owner: Owner) -> Iterator[Step]:
+    def _said(self, item: native_items.UserMessage, owner: Owner) -> Iterator[Step]:
         """Words to the model: a person's, which we know, or Codex's own."""
         if self._outbox.is_shown(item.client_id):
             return

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dragoman.agents.codex import asks, items, native, wanted
+from dragoman.agents.codex import native, native_items, requests, wanted
 from dragoman.agents.codex.notices import Notices
-from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex.subagents import Owner
 from dragoman.agents.codex.work import Work
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.steps import Request, Resolve, Respond, Step, Withdraw
@@ -35,16 +35,20 @@ class Desk:
         key = self._call_of(wish, owner)
         if isinstance(wish, wanted.RunCommand) and wish.item_id and key is None:
             # Older versions ask before they tell what for.
-            item = items.CommandExecution(id=wish.item_id, command=wish.command or "", cwd=wish.cwd)
+            item = native_items.CommandExecution(
+                id=wish.item_id, command=wish.command or "", cwd=wish.cwd
+            )
             yield from self._work.started(item, owner)
             key = self._call_of(wish, owner)
-        place = asks.Place(
+        place = requests.Place(
             directory=self._directory,
             tool=None if key is None else self._work.tools[key],
             call=key,
             subagent=owner.subagent,
         )
-        ask = asks.permission(asked.key, wish, place) or asks.question(asked.key, wish, place)
+        ask = requests.permission(asked.key, wish, place) or requests.question(
+            asked.key, wish, place
+        )
         if ask is None:
             yield _declined(asked.key, wish, asked.method)
             yield from self._notices.status(owner, "refused", asked.method, status="failed")
@@ -57,7 +61,7 @@ class Desk:
         tools = self._work.tools
         if isinstance(wish, wanted.Elicitation):
             self._asked &= tools.keys()
-            alike = (key for key, tool in tools.items() if asks.is_about(wish, tool))
+            alike = (key for key, tool in tools.items() if requests.is_about(wish, tool))
             found = next((key for key in alike if key not in self._asked), None)
             self._asked |= set() if found is None else {found}
             return found
@@ -87,8 +91,8 @@ class Desk:
     def _response(self, answer: Answer) -> Respond:
         wish = self._wishes.pop(answer.key, wanted.Other())
         if isinstance(answer, AnswerPermission):
-            return Respond(key=answer.key, result=asks.permission_answer(wish, answer))
-        return Respond(key=answer.key, result=asks.question_answer(wish, answer))
+            return Respond(key=answer.key, result=requests.permission_answer(wish, answer))
+        return Respond(key=answer.key, result=requests.question_answer(wish, answer))
 
     def resolved(self, key: str, *, interrupted: bool) -> Iterator[Step]:
         """Codex waits no longer, because of our answer or in spite of it."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.agents.codex import native
-from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex.subagents import Owner
 from dragoman.agents.codex.usage import Limits
 from dragoman.schema.items import ContentPart, ItemStatus, Json, Status
 from dragoman.steps import CompleteItem, Report, StartItem, Step, whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dragoman.agents.codex.items import Change
+from dragoman.agents.codex.native_items import Change
 from dragoman.schema.items import FileRef
 from dragoman.wire.diff import diff, headed
 

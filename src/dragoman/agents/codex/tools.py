@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.agents.codex import items
+from dragoman.agents.codex import native_items
 from dragoman.agents.codex.patches import refs_of
-from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex.subagents import Owner
 from dragoman.schema.items import (
     ContentPart,
     FileRef,
@@ -23,15 +23,15 @@ from dragoman.schema.items import (
 )
 from dragoman.steps import Blob, CompleteItem, Content, ItemFields, StartItem, Step, whole
 
-_LATE = items.WebSearch | items.ImageGeneration
+_LATE = native_items.WebSearch | native_items.ImageGeneration
 """What these are called with is known at their end only."""
-_REJECTED = items.Said(message="user rejected MCP tool call")
+_REJECTED = native_items.Said(message="user rejected MCP tool call")
 """To Codex a call that was refused has failed."""
 _MIMES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif",
           "webp": "image/webp"}  # fmt: skip
 
 
-def returned(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
+def returned(tool: native_items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
     """What a tool gave back; `begun`: some of it was there before."""
     key = owner.key(tool.id)
     if isinstance(tool, _LATE):
@@ -48,7 +48,7 @@ def returned(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
     )
 
 
-def failed(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
+def failed(tool: native_items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
     """A tool that will give nothing back any more."""
     key = owner.key(tool.id)
     if isinstance(tool, _LATE):
@@ -58,7 +58,7 @@ def failed(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
     yield CompleteItem(key=f"{key}:result", status="failed", fields={"reason": "interrupted"})
 
 
-def left(tool: items.CommandExecution, owner: Owner, *, begun: bool) -> Iterator[Step]:
+def left(tool: native_items.CommandExecution, owner: Owner, *, begun: bool) -> Iterator[Step]:
     """A command that runs on after its turn, in which it gives nothing back any more."""
     if not begun:
         yield msgspec.structs.replace(result(tool, owner), source="daemon")
@@ -66,12 +66,12 @@ def left(tool: items.CommandExecution, owner: Owner, *, begun: bool) -> Iterator
     yield CompleteItem(key=key, status="failed", fields={"reason": "runs on"}, source="daemon")
 
 
-def printed_later(tool: items.CommandExecution, text: str, owner: Owner) -> Iterable[Step]:
+def printed_later(tool: native_items.CommandExecution, text: str, owner: Owner) -> Iterable[Step]:
     """What a command prints after its turn; its result is complete by then."""
     return whole(_later(tool, owner, Status(label="command.output", detail=text)))
 
 
-def ended_later(tool: items.CommandExecution, owner: Owner) -> Iterable[Step]:
+def ended_later(tool: native_items.CommandExecution, owner: Owner) -> Iterable[Step]:
     """A command ends after its turn, with all that it ever printed."""
     label = "command.failed" if _failed(tool) else "command.completed"
     about = {
@@ -84,7 +84,7 @@ def ended_later(tool: items.CommandExecution, owner: Owner) -> Iterable[Step]:
     return whole(_later(tool, owner, *parts))
 
 
-def _later(tool: items.Tool, owner: Owner, *parts: ContentPart) -> StartItem:
+def _later(tool: native_items.Tool, owner: Owner, *parts: ContentPart) -> StartItem:
     key = owner.key(tool.id)
     item = owner.item(
         key=f"{key}:later", kind="status", role="system", native_id=tool.id, content=parts
@@ -92,7 +92,7 @@ def _later(tool: items.Tool, owner: Owner, *parts: ContentPart) -> StartItem:
     return msgspec.structs.replace(item, parent=key)
 
 
-def called(tool: items.Tool, owner: Owner) -> Iterator[Step]:
+def called(tool: native_items.Tool, owner: Owner) -> Iterator[Step]:
     """A call; its arguments are whole at once, but for those that come with the result."""
     key = owner.key(tool.id)
     yield owner.item(
@@ -107,24 +107,24 @@ def called(tool: items.Tool, owner: Owner) -> Iterator[Step]:
         yield CompleteItem(key=key, content=(_call(tool),))
 
 
-def _call(tool: items.Tool) -> ToolCall:
+def _call(tool: native_items.Tool) -> ToolCall:
     name, arguments = _named(tool)
     text = msgspec.json.encode(arguments).decode()
     return ToolCall(name=name, arguments=text, call_id=tool.id)
 
 
-def _named(tool: items.Tool) -> tuple[str, Any]:
+def _named(tool: native_items.Tool) -> tuple[str, Any]:
     """A tool's name, and what it was called with."""
     match tool:
-        case items.CommandExecution():
+        case native_items.CommandExecution():
             return "commandExecution", {"command": tool.command, "cwd": tool.cwd}
-        case items.FileChange():
+        case native_items.FileChange():
             return "fileChange", {"changes": msgspec.to_builtins(tool.changes)}
-        case items.McpToolCall():
+        case native_items.McpToolCall():
             return f"mcp__{tool.server}__{tool.tool}", tool.arguments
-        case items.DynamicToolCall():
+        case native_items.DynamicToolCall():
             return "__".join(filter(None, (tool.namespace, tool.tool))), tool.arguments
-        case items.CollabAgentToolCall():
+        case native_items.CollabAgentToolCall():
             about = {
                 "prompt": tool.prompt,
                 "model": tool.model,
@@ -132,27 +132,27 @@ def _named(tool: items.Tool) -> tuple[str, Any]:
                 "receiverThreadIds": list(tool.receiver_thread_ids) or None,
             }
             return tool.tool, {name: value for name, value in about.items() if value is not None}
-        case items.WebSearch():
+        case native_items.WebSearch():
             return "webSearch", {"query": tool.query, "action": tool.action}
-        case items.ImageView():
+        case native_items.ImageView():
             return "imageView", {"path": tool.path}
-        case items.ImageGeneration():
+        case native_items.ImageGeneration():
             return "imageGeneration", {"prompt": tool.revised_prompt}
         case _:
             return "unknown", None
 
 
-def _fields(tool: items.Tool) -> ItemFields:
+def _fields(tool: native_items.Tool) -> ItemFields:
     match tool:
-        case items.CommandExecution():
+        case native_items.CommandExecution():
             return {"command": tool.command, **({"cwd": tool.cwd} if tool.cwd else {})}
-        case items.McpToolCall():
+        case native_items.McpToolCall():
             return {"server": tool.server}
         case _:
             return {}
 
 
-def result(tool: items.Tool, owner: Owner) -> StartItem:
+def result(tool: native_items.Tool, owner: Owner) -> StartItem:
     return owner.item(
         key=f"{owner.key(tool.id)}:result",
         kind="tool_result",
@@ -163,27 +163,27 @@ def result(tool: items.Tool, owner: Owner) -> StartItem:
     )
 
 
-def _failed(tool: items.Tool) -> bool:
+def _failed(tool: native_items.Tool) -> bool:
     match tool:
-        case items.DynamicToolCall(success=False):
+        case native_items.DynamicToolCall(success=False):
             return True
-        case items.ImageGeneration(failure=failure) if failure is not None:
+        case native_items.ImageGeneration(failure=failure) if failure is not None:
             return True
         case _:
             return _status(tool) in ("failed", "declined", "interrupted")
 
 
-def _status(tool: items.Tool) -> str:
+def _status(tool: native_items.Tool) -> str:
     return str(getattr(tool, "status", "completed"))
 
 
-def _end_fields(tool: items.Tool) -> ItemFields:
+def _end_fields(tool: native_items.Tool) -> ItemFields:
     fields = _fields(tool)
     if _status(tool) in ("declined", "interrupted"):
         fields["reason"] = _status(tool)
-    if isinstance(tool, items.McpToolCall) and tool.error == _REJECTED:
+    if isinstance(tool, native_items.McpToolCall) and tool.error == _REJECTED:
         fields["reason"] = "declined"
-    if isinstance(tool, items.CommandExecution) and tool.exit_code is not None:
+    if isinstance(tool, native_items.CommandExecution) and tool.exit_code is not None:
         fields["exit_code"] = tool.exit_code
     duration = getattr(tool, "duration_ms", None)
     if duration is not None:
@@ -191,32 +191,32 @@ def _end_fields(tool: items.Tool) -> ItemFields:
     return fields
 
 
-def _given(tool: items.Tool) -> tuple[str, Content]:
+def _given(tool: native_items.Tool) -> tuple[str, Content]:
     """What a tool gave back: text, and whatever else."""
     match tool:
-        case items.CommandExecution():
+        case native_items.CommandExecution():
             return tool.aggregated_output or "", ()
-        case items.FileChange():
+        case native_items.FileChange():
             return "", refs_of(tool.changes) if tool.status == "completed" else ()
-        case items.McpToolCall(error=items.Said(message=message)):
+        case native_items.McpToolCall(error=native_items.Said(message=message)):
             return message, ()
-        case items.McpToolCall(result=result):
+        case native_items.McpToolCall(result=result):
             return _mixed(result.content, result.structured_content) if result else ("", ())
-        case items.DynamicToolCall():
+        case native_items.DynamicToolCall():
             return _mixed(tool.content_items or (), None)
-        case items.CollabAgentToolCall():
+        case native_items.CollabAgentToolCall():
             return _words_of(tool), (Json(json=tool.agents_states),) if tool.agents_states else ()
-        case items.WebSearch():
+        case native_items.WebSearch():
             return "", (Json(json=tool.results),) if tool.results else ()
-        case items.ImageView():
+        case native_items.ImageView():
             return "", (FileRef(path=tool.path, action="read"), _image(tool.path))
-        case items.ImageGeneration():
+        case native_items.ImageGeneration():
             return "", _picture(tool)
         case _:
             return "", ()
 
 
-def _words_of(tool: items.CollabAgentToolCall) -> str:
+def _words_of(tool: native_items.CollabAgentToolCall) -> str:
     """What the subagents said last."""
     said = (state.get("message") for state in tool.agents_states.values()
             if isinstance(state, dict))  # fmt: skip
@@ -254,7 +254,7 @@ def _resource(part: dict[str, Any], resource: dict[str, Any], data: str) -> Cont
     return blob, Json(json={**part, "resource": about})
 
 
-def _picture(tool: items.ImageGeneration) -> Content:
+def _picture(tool: native_items.ImageGeneration) -> Content:
     blob = _blob(tool.result, "image/png") if tool.result else None
     if blob is not None:
         return (blob,)

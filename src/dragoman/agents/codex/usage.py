@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dragoman.agents.codex import native
-from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex.subagents import Owner
 from dragoman.schema.events import Context, SessionUpdated, Usage
 from dragoman.steps import Update
 from dragoman.wire import counts

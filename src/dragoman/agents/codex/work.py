@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.agents.codex import items, native
-from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex import native, native_items
+from dragoman.agents.codex.subagents import Owner
 from dragoman.agents.codex.tools import (
     called,
     ended_later,
@@ -30,14 +30,14 @@ class Work:
     """What is under way in the session's threads."""
 
     def __init__(self) -> None:
-        self.tools: dict[str, items.Tool] = {}
+        self.tools: dict[str, native_items.Tool] = {}
         """Calls without a result, by the key of the call."""
         self._messages: dict[str, str] = {}
         """Messages that are being said, and in which thread."""
         self._started: set[str] = set()
         self._done: set[str] = set()
         self._parts: dict[str, int] = {}
-        self._left: dict[str, items.CommandExecution] = {}
+        self._left: dict[str, native_items.CommandExecution] = {}
         """Commands that run on after their turn."""
 
     def forget(self) -> None:
@@ -92,57 +92,59 @@ class Work:
             yield from failed(self.tools[key], owner, begun=f"{key}:result" in self._parts)
         self.turn_over(owner.thread)
 
-    def _running(self, thread: str) -> dict[str, items.CommandExecution]:
+    def _running(self, thread: str) -> dict[str, native_items.CommandExecution]:
         begin = f"{thread}:"
         return {
             key: tool
             for key, tool in self.tools.items()
-            if key.startswith(begin) and isinstance(tool, items.CommandExecution)
+            if key.startswith(begin) and isinstance(tool, native_items.CommandExecution)
         }
 
     # --- Items ---
 
-    def said(self, item: items.UserMessage, owner: Owner) -> Iterable[Step]:
+    def said(self, item: native_items.UserMessage, owner: Owner) -> Iterable[Step]:
         """Words to the model that are not a person's."""
         about = owner.item(key=owner.key(item.id), kind="system", role="system",
                            native_id=item.id, content=(Text(text=item.text),))  # fmt: skip
         return whole(about)
 
-    def started(self, item: items.AnyItem, owner: Owner) -> Iterator[Step]:
+    def started(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
         """An item begins."""
         key = owner.key(item.id)
         if key in self._started:
             return
         self._started.add(key)
         match item:
-            case items.AgentMessage() | items.Plan():
+            case native_items.AgentMessage() | native_items.Plan():
                 self._messages[key] = owner.thread
                 yield self._message(item, owner)
-            case items.Reasoning():
+            case native_items.Reasoning():
                 yield _thought(key, item.id, owner, "public")
-            case items.Tool():
+            case native_items.Tool():
                 self.tools[key] = item
                 yield from called(item, owner)
             case _:
                 yield _remark(item, owner)
 
-    def completed(self, item: items.AnyItem, owner: Owner) -> Iterator[Step]:
+    def completed(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
         """An item is whole; it may never have begun."""
         key = owner.key(item.id)
-        if self._left.pop(key, None) is not None and isinstance(item, items.CommandExecution):
+        if self._left.pop(key, None) is not None and isinstance(
+            item, native_items.CommandExecution
+        ):
             yield from ended_later(item, owner)
             return
         yield from self.started(item, owner)
         self._started.discard(key)
         self._done.add(key)
         match item:
-            case items.AgentMessage() | items.Plan():
+            case native_items.AgentMessage() | native_items.Plan():
                 self._messages.pop(key, None)
                 start = self._message(item, owner)
                 yield CompleteItem(key=key, content=_said(item), fields=start.fields)
-            case items.Reasoning():
+            case native_items.Reasoning():
                 yield from self._thought_of(item, owner)
-            case items.Tool():
+            case native_items.Tool():
                 if self.tools.pop(key, None) is None:
                     # It began as something that was not understood.
                     yield CompleteItem(key=key)
@@ -151,8 +153,10 @@ class Work:
             case _:
                 yield CompleteItem(key=key, content=_remark(item, owner).content)
 
-    def _message(self, item: items.AgentMessage | items.Plan, owner: Owner) -> StartItem:
-        phase = "plan" if isinstance(item, items.Plan) else _PHASES.get(item.phase or "")
+    def _message(
+        self, item: native_items.AgentMessage | native_items.Plan, owner: Owner
+    ) -> StartItem:
+        phase = "plan" if isinstance(item, native_items.Plan) else _PHASES.get(item.phase or "")
         fields: Any = {} if phase is None else {"phase": phase}
         return owner.item(
             key=owner.key(item.id),
@@ -180,7 +184,7 @@ class Work:
                 yield from self._output(told, owner)
             case _:
                 if key not in self._started and key not in self._done:
-                    yield from self.started(items.AgentMessage(id=told.item_id), owner)
+                    yield from self.started(native_items.AgentMessage(id=told.item_id), owner)
                 yield Delta(key, told.delta)
 
     def _think(self, told: native.Piece, owner: Owner) -> Iterator[Step]:
@@ -191,7 +195,7 @@ class Work:
             yield _thought(key, told.item_id, owner, "private")
         yield Delta(key, told.delta, "reasoning")
 
-    def _thought_of(self, item: items.Reasoning, owner: Owner) -> Iterator[Step]:
+    def _thought_of(self, item: native_items.Reasoning, owner: Owner) -> Iterator[Step]:
         key = owner.key(item.id)
         self._parts.pop(key, None)
         summary = Reasoning(text=_BREAK.join(item.summary), visibility="public")
@@ -215,7 +219,7 @@ class Work:
             yield result(tool, owner)
         yield Delta(output, told.delta, "output")
 
-    def _returned(self, tool: items.Tool, owner: Owner) -> Iterator[Step]:
+    def _returned(self, tool: native_items.Tool, owner: Owner) -> Iterator[Step]:
         begun = self._parts.pop(f"{owner.key(tool.id)}:result", None) is not None
         return returned(tool, owner, begun=begun)
 
@@ -227,7 +231,7 @@ def between_turns(step: Step, owner: Owner) -> Step:
     return step
 
 
-def _said(item: items.AgentMessage | items.Plan) -> Content:
+def _said(item: native_items.AgentMessage | native_items.Plan) -> Content:
     questions = getattr(item, "questions", None)
     more = () if not questions else (Json(json={"questions": questions}),)
     return (Text(text=item.text), *more)
@@ -243,29 +247,29 @@ def _thought(key: str, item_id: str, owner: Owner, visibility: Any) -> StartItem
     )
 
 
-def _remark(item: items.AnyItem, owner: Owner) -> StartItem:
+def _remark(item: native_items.AnyItem, owner: Owner) -> StartItem:
     """What is neither said nor done by the model, but about it."""
     kind: Any = "status"
     parts: Content
     match item:
-        case items.ContextCompaction():
+        case native_items.ContextCompaction():
             parts = (Status(label="compacting"),)
-        case items.EnteredReviewMode(review=review):
+        case native_items.EnteredReviewMode(review=review):
             parts = (Status(label="review.entered", detail=review),)
-        case items.ExitedReviewMode(review=review):
+        case native_items.ExitedReviewMode(review=review):
             parts = (Status(label="review.exited", detail=review),)
-        case items.Sleep(duration_ms=duration):
+        case native_items.Sleep(duration_ms=duration):
             parts = (Status(label="sleep", detail=f"{duration / 1000:g} s"),)
-        case items.SubAgentActivity():
+        case native_items.SubAgentActivity():
             parts = (Status(label=f"subagent.{item.kind}", detail=item.agent_path),)
-        case items.HookPrompt(fragments=fragments):
+        case native_items.HookPrompt(fragments=fragments):
             kind = "system"
             texts = (part.get("text") for part in fragments if isinstance(part, dict))
             said = (text for text in texts if text and isinstance(text, str))
             parts = (Text(text="\n".join(said)),)
-        case items.FunctionCallOutput():
+        case native_items.FunctionCallOutput():
             parts = (Status(label="output", detail=item.name), Json(json=item.output))
-        case items.Unknown(json=found):
+        case native_items.Unknown(json=found):
             kind, parts = "unknown", (Json(json=found),)
         case _:
             kind, parts = "unknown", (Json(json=msgspec.to_builtins(item)),)

@@ -7,7 +7,7 @@ from typing import get_args
 from dragoman.adapter import Adapter
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.agents.mock.launch import COMMAND, launch
-from dragoman.agents.mock.probe_recipes import PROBE_RECIPES
+from dragoman.agents.mock.probes import PROBE_RECIPES
 from dragoman.facts import Capabilities, Feature, IgnoredMessage
 from dragoman.schema.http import ModeInfo, ModelInfo
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.json import encode
 
-from dragoman.agents.codex import forms, items, wanted
+from dragoman.agents.codex import forms, native_items, wanted
 from dragoman.agents.codex.patches import diff_of, paths_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
@@ -24,7 +24,7 @@ class Place(Struct, frozen=True, kw_only=True):
     """Whose request it is, and for which tool."""
 
     directory: str
-    tool: items.Tool | None = None
+    tool: native_items.Tool | None = None
     call: str | None = None
     """The key of its call."""
     subagent: str | None = None
@@ -79,7 +79,7 @@ def permission(key: str, wish: wanted.AnyWish, place: Place) -> AskPermission | 
 
 
 def _command(wish: wanted.RunCommand, place: Place) -> dict[str, Any]:
-    item = place.tool if isinstance(place.tool, items.CommandExecution) else None
+    item = place.tool if isinstance(place.tool, native_items.CommandExecution) else None
     command = wish.command or (item.command if item else None)
     cwd = wish.cwd or (item.cwd if item else None)
     network = wish.network_approval_context
@@ -125,8 +125,8 @@ def _patch_rule(place: Place) -> str:
     return f"fileChange({', '.join(paths_of(_changes(place)))})"
 
 
-def _changes(place: Place) -> tuple[items.Change, ...]:
-    return place.tool.changes if isinstance(place.tool, items.FileChange) else ()
+def _changes(place: Place) -> tuple[native_items.Change, ...]:
+    return place.tool.changes if isinstance(place.tool, native_items.FileChange) else ()
 
 
 def _in_workspace(wish: wanted.ChangeFiles, place: Place) -> bool:
@@ -147,20 +147,20 @@ def _is_call(wish: wanted.Elicitation) -> bool:
     return isinstance(about, dict) and about.get("codex_approval_kind") == "mcp_tool_call"
 
 
-def is_about(wish: wanted.Elicitation, item: items.Tool) -> bool:
+def is_about(wish: wanted.Elicitation, item: native_items.Tool) -> bool:
     """Whether this is the call that leave is asked for. Codex names neither item nor tool."""
     return (
         _is_call(wish)
-        and isinstance(item, items.McpToolCall)
+        and isinstance(item, native_items.McpToolCall)
         and item.server == wish.server_name
         and item.arguments == wish.about.get("tool_params")
         and f'"{item.tool}"' in wish.message
     )
 
 
-def tool_name(wish: wanted.Elicitation, item: items.Tool | None) -> str:
+def tool_name(wish: wanted.Elicitation, item: native_items.Tool | None) -> str:
     """The tool's whole name; where no item tells it, the one that the message quotes."""
-    if isinstance(item, items.McpToolCall):
+    if isinstance(item, native_items.McpToolCall):
         return f"mcp__{item.server}__{item.tool}"
     quoted = wish.message.split('"')
     return f"mcp__{wish.server_name}__{quoted[1]}" if len(quoted) > 2 else wish.server_name

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.agents.codex import items, native
+from dragoman.agents.codex import native, native_items
 from dragoman.schema.items import ItemStatus, Status
 from dragoman.steps import Claim, CompleteItem, Request, StartItem, Step
 
@@ -43,12 +43,12 @@ class Threads:
         main = Owner(thread=self.main or "")
         return main if thread in (None, self.main) else self._children.get(thread or "", main)
 
-    def adopt(self, item: items.AnyItem, owner: Owner) -> Iterator[Step]:
+    def adopt(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
         """A call that starts subagents, or a remark about one: what they say is for us."""
         found: tuple[str, ...] = ()
-        if isinstance(item, items.CollabAgentToolCall):
+        if isinstance(item, native_items.CollabAgentToolCall):
             found = item.receiver_thread_ids
-        elif isinstance(item, items.SubAgentActivity):
+        elif isinstance(item, native_items.SubAgentActivity):
             found = (item.agent_thread_id,)
         for thread in found:
             if thread and thread != self.main and thread not in self._children:

@@ -12,12 +12,12 @@ from dragoman.adapter import Spec
 from dragoman.agents.codex import lines, native, native_items, replies, wanted
 from dragoman.agents.codex.delivery import Outbox
 from dragoman.agents.codex.desk import Desk
+from dragoman.agents.codex.items import Work, between_turns
 from dragoman.agents.codex.launch import input_of, opening, turn_of
 from dragoman.agents.codex.notices import Notices
 from dragoman.agents.codex.settings import Manners
 from dragoman.agents.codex.subagents import Owner, Threads
 from dragoman.agents.codex.usage import Meter
-from dragoman.agents.codex.work import Work, between_turns
 from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,

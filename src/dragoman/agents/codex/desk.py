@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dragoman.agents.codex import native, native_items, requests, wanted
+from dragoman.agents.codex.items import Work
 from dragoman.agents.codex.notices import Notices
 from dragoman.agents.codex.subagents import Owner
-from dragoman.agents.codex.work import Work
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.steps import Request, Resolve, Respond, Step, Withdraw
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, RpcError

@@ -11,7 +11,7 @@ import pytest
 from dragoman.core.blobs import StoreFile
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Prompt
 from dragoman.schema.events import Approver
-from tests.agents.codex.lines import THREAD, TURN, Heard, Told, completed
+from tests.agents.codex.session import THREAD, TURN, Heard, Told, completed
 
 PERSON = Approver(token="default", scope="admin")
 PIXEL = base64.b64encode(b"\x89PNG").decode()

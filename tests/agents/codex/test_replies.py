@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.agents.codex import replies
+from dragoman.agents.codex import native
 from dragoman.wire.jsonrpc import Overdue, Result
 
 
@@ -20,24 +20,24 @@ ODD: list[Any] = [None, 7, "x", [], {}, {"data": 7}, {"data": [7, None, {"id": 7
 
 @pytest.mark.parametrize("page", ODD)
 def test_a_thread_is_resumed_whatever_is_told_of_its_turns(page: Any) -> None:
-    found = replies.opened(answered(thread={"id": "t"}, initialTurnsPage=page))
+    found = native.decode_thread(answered(thread={"id": "t"}, initialTurnsPage=page))
     assert found.thread.id == "t"
-    assert not found.known
+    assert not found.turn_of_message
 
 
 @pytest.mark.parametrize("page", [each for each in ODD if isinstance(each, dict)])
 def test_a_list_that_is_not_understood_holds_no_message_of_ours(page: dict[str, Any]) -> None:
-    assert replies.listed(answered(**page)) == {}
-    assert replies.listed(Overdue()) == {}
+    assert native.decode_item_list(answered(**page)) == {}
+    assert native.decode_item_list(Overdue()) == {}
 
 
 def test_what_is_not_understood_costs_itself_only() -> None:
     turns = [7, {"id": "turn-1", "items": [{"type": "userMessage", "clientId": "m1"}, {}]}]
-    found = replies.opened(answered(thread={"id": "t"}, initialTurnsPage={"data": turns}))
-    assert found.known == {"m1": "turn-1"}
+    found = native.decode_thread(answered(thread={"id": "t"}, initialTurnsPage={"data": turns}))
+    assert found.turn_of_message == {"m1": "turn-1"}
     items = [{"new": 1}, {"turnId": "turn-2", "item": {"clientId": "m2"}}]
-    assert replies.listed(answered(data=items)) == {"m2": "turn-2"}
+    assert native.decode_item_list(answered(data=items)) == {"m2": "turn-2"}
 
 
 def test_a_new_thread_knows_of_no_turns() -> None:
-    assert replies.opened(answered(thread={"id": "t"})).known is None
+    assert native.decode_thread(answered(thread={"id": "t"})).turn_of_message is None

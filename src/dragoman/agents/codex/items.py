@@ -1,4 +1,4 @@
-"""What a thread does, as items: messages, thoughts, tools and what they gave back."""
+"""Codex's items, and the deltas between their start and end, as items of the stream."""
 
 from __future__ import annotations
 
@@ -9,106 +9,78 @@ import msgspec
 
 from dragoman.agents.codex import native, native_items
 from dragoman.agents.codex.subagents import Owner
-from dragoman.agents.codex.tools import (
-    called,
-    ended_later,
-    failed,
-    left,
-    printed_later,
-    result,
-    returned,
-)
+from dragoman.agents.codex.tools import ToolCalls
 from dragoman.schema.items import Json, Reasoning, Status, Text
-from dragoman.steps import CompleteItem, Content, Delta, Request, StartItem, Step, whole
+from dragoman.steps import CompleteItem, Content, Delta, StartItem, Step, whole
 
-_BREAK = "\n\n"
+_PARAGRAPH = "\n\n"
 _PHASES = {"commentary": "commentary", "partial_answer": "commentary",
            "final_answer": "final_answer"}  # fmt: skip
 
 
-class Work:
-    """What is under way in the session's threads."""
+class ThreadItems:
+    """The items under way in the session's threads."""
 
-    def __init__(self) -> None:
-        self.tools: dict[str, native_items.Tool] = {}
-        """Calls without a result, by the key of the call."""
+    def __init__(self, tools: ToolCalls) -> None:
+        self._tools = tools
         self._messages: dict[str, str] = {}
-        """Messages that are being said, and in which thread."""
+        """Open messages, and the thread of each."""
         self._started: set[str] = set()
-        self._done: set[str] = set()
-        self._parts: dict[str, int] = {}
-        self._left: dict[str, native_items.CommandExecution] = {}
-        """Commands that run on after their turn."""
+        self._completed: set[str] = set()
+        self._summary_parts: dict[str, int] = {}
+        """The part of a summary that streams, by the key of its item."""
+        self._raw_reasoning: set[str] = set()
+        """Keys of items whose raw reasoning streams."""
 
-    def forget(self) -> None:
-        """The process is gone."""
-        for known in (self.tools, self._messages, self._parts, self._left):
-            known.clear()
+    # --- The end of a turn, or of more ---
+
+    def reset(self) -> None:
+        """Forget everything: the process is gone."""
+        self._tools.reset()
+        self._messages.clear()
         self._started.clear()
-        self._done.clear()
+        self._completed.clear()
+        self._summary_parts.clear()
+        self._raw_reasoning.clear()
 
-    def turn_over(self, thread: str) -> None:
-        """What of this thread has not ended is not going to, but a command may still say so."""
-        begin = f"{thread}:"
-        self._left.update(self._running(thread))
-        for known in (self.tools, self._messages, self._parts):
-            for key in [key for key in known if key.startswith(begin)]:
-                del known[key]
-        for seen in (self._started, self._done):
-            seen -= {key for key in seen if key.startswith(begin)}
+    def end_turn(self, thread: str) -> None:
+        """Forget what a thread has not completed: it is not going to, but for its commands."""
+        self._tools.end_turn(thread)
+        prefix = f"{thread}:"
+        for values in (self._messages, self._summary_parts):
+            for key in [key for key in values if key.startswith(prefix)]:
+                del values[key]
+        for keys in (self._started, self._completed, self._raw_reasoning):
+            keys -= {key for key in keys if key.startswith(prefix)}
 
-    def finish(self, owner: Owner) -> Iterator[Step]:
-        """The turn was done: a message that never ended was over when the next one began."""
-        for step in self.cut(owner):
+    def complete_messages(self, owner: Owner) -> Iterator[Step]:
+        """The turn completed: a message that never ended was over when the next one began."""
+        for step in self.cut_messages(owner):
             yield CompleteItem(key=step.key)
 
-    def cut(self, owner: Owner, reason: str = "interrupted") -> Iterator[CompleteItem]:
-        """Somebody said something in between: a message that was being said ends here."""
+    def cut_messages(self, owner: Owner, reason: str = "interrupted") -> Iterator[CompleteItem]:
+        """End the messages that are open: somebody else speaks, or the model begins anew."""
         for key in [key for key, thread in self._messages.items() if thread == owner.thread]:
             del self._messages[key]
             self._started.discard(key)
             yield CompleteItem(key=key, status="failed", fields={"reason": reason})
 
-    def leave(self, owner: Owner) -> Iterator[Step]:
-        """The turn is over, and these commands run on: that much they have printed by now."""
-        for key, tool in self._running(owner.thread).items():
-            self._left[key] = tool
-            del self.tools[key]
-            yield from left(tool, owner, begun=f"{key}:result" in self._parts)
-
-    def stop(self, owner: Owner) -> Iterator[Step]:
-        """End what the turn has started: to Codex a command outlives even a turn that is cut."""
-        for tool in self._running(owner.thread).values():
-            if tool.process_id is not None:
-                params = {"threadId": owner.thread, "processId": tool.process_id}
-                method = "thread/backgroundTerminals/terminate"
-                yield Request(method=method, params=params, tag="end")
-
     def abandon(self, owner: Owner) -> Iterator[Step]:
-        """A subagent stopped: what it has not ended is not going to."""
-        yield from self.cut(owner)
-        begin = f"{owner.thread}:"
-        for key in [key for key in self.tools if key.startswith(begin)]:
-            yield from failed(self.tools[key], owner, begun=f"{key}:result" in self._parts)
-        self.turn_over(owner.thread)
+        """A subagent stopped: what it has not completed fails."""
+        yield from self.cut_messages(owner)
+        yield from self._tools.fail(owner)
+        self.end_turn(owner.thread)
 
-    def _running(self, thread: str) -> dict[str, native_items.CommandExecution]:
-        begin = f"{thread}:"
-        return {
-            key: tool
-            for key, tool in self.tools.items()
-            if key.startswith(begin) and isinstance(tool, native_items.CommandExecution)
-        }
+    # --- Whole items ---
 
-    # --- Items ---
+    def system_message(self, item: native_items.UserMessage, owner: Owner) -> Iterable[Step]:
+        """Input to the model that is not a person's message."""
+        return whole(
+            owner.item(key=owner.key(item.id), kind="system", role="system",
+                       native_id=item.id, content=(Text(text=item.text),))
+        )  # fmt: skip
 
-    def said(self, item: native_items.UserMessage, owner: Owner) -> Iterable[Step]:
-        """Words to the model that are not a person's."""
-        about = owner.item(key=owner.key(item.id), kind="system", role="system",
-                           native_id=item.id, content=(Text(text=item.text),))  # fmt: skip
-        return whole(about)
-
-    def started(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
+    def start(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
         """An item begins."""
         key = owner.key(item.id)
         if key in self._started:
@@ -117,127 +89,108 @@ class Work:
         match item:
             case native_items.AgentMessage() | native_items.Plan():
                 self._messages[key] = owner.thread
-                yield self._message(item, owner)
+                yield _message(item, owner)
             case native_items.Reasoning():
-                yield _thought(key, item.id, owner, "public")
+                yield _reasoning(key, item.id, owner, "public")
             case native_items.Tool():
-                self.tools[key] = item
-                yield from called(item, owner)
+                yield from self._tools.start(item, owner)
             case _:
-                yield _remark(item, owner)
+                yield _status_item(item, owner)
 
-    def completed(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
-        """An item is whole; it may never have begun."""
-        key = owner.key(item.id)
-        if self._left.pop(key, None) is not None and isinstance(
-            item, native_items.CommandExecution
-        ):
-            yield from ended_later(item, owner)
+    def complete(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
+        """An item is complete; it may never have begun."""
+        if background := self._tools.complete_background(item, owner):
+            yield from background
             return
-        yield from self.started(item, owner)
+        key = owner.key(item.id)
+        yield from self.start(item, owner)
         self._started.discard(key)
-        self._done.add(key)
+        self._completed.add(key)
         match item:
             case native_items.AgentMessage() | native_items.Plan():
                 self._messages.pop(key, None)
-                start = self._message(item, owner)
-                yield CompleteItem(key=key, content=_said(item), fields=start.fields)
+                fields = _message(item, owner).fields
+                yield CompleteItem(key=key, content=_message_content(item), fields=fields)
             case native_items.Reasoning():
-                yield from self._thought_of(item, owner)
+                yield from self._complete_reasoning(item, owner)
             case native_items.Tool():
-                if self.tools.pop(key, None) is None:
-                    # It began as something that was not understood.
-                    yield CompleteItem(key=key)
-                    yield from called(item, owner)
-                yield from self._returned(item, owner)
+                yield from self._tools.complete(item, owner)
             case _:
-                yield CompleteItem(key=key, content=_remark(item, owner).content)
+                yield CompleteItem(key=key, content=_status_item(item, owner).content)
 
-    def _message(
-        self, item: native_items.AgentMessage | native_items.Plan, owner: Owner
-    ) -> StartItem:
-        phase = "plan" if isinstance(item, native_items.Plan) else _PHASES.get(item.phase or "")
-        fields: Any = {} if phase is None else {"phase": phase}
-        return owner.item(
-            key=owner.key(item.id),
-            kind="message",
-            role="assistant",
-            native_id=item.id,
-            content=(Text(text=""),),
-            fields=fields,
-        )
-
-    # --- Pieces ---
-
-    def piece(self, told: native.Piece, owner: Owner) -> Iterator[Step]:
-        """The next piece of something that is under way."""
-        key = owner.key(told.item_id)
-        match told:
-            case native.SummaryDelta(summary_index=index):
-                if self._parts.setdefault(key, index) != index:
-                    self._parts[key] = index
-                    yield Delta(key, _BREAK, "reasoning")
-                yield Delta(key, told.delta, "reasoning")
-            case native.ThoughtDelta():
-                yield from self._think(told, owner)
-            case native.OutputDelta():
-                yield from self._output(told, owner)
-            case _:
-                if key not in self._started and key not in self._done:
-                    yield from self.started(native_items.AgentMessage(id=told.item_id), owner)
-                yield Delta(key, told.delta)
-
-    def _think(self, told: native.Piece, owner: Owner) -> Iterator[Step]:
-        """Raw thoughts come beside the summary, and only where the model tells them."""
-        key = f"{owner.key(told.item_id)}:raw"
-        if key not in self._parts:
-            self._parts[key] = 0
-            yield _thought(key, told.item_id, owner, "private")
-        yield Delta(key, told.delta, "reasoning")
-
-    def _thought_of(self, item: native_items.Reasoning, owner: Owner) -> Iterator[Step]:
+    def _complete_reasoning(self, item: native_items.Reasoning, owner: Owner) -> Iterator[Step]:
         key = owner.key(item.id)
-        self._parts.pop(key, None)
-        summary = Reasoning(text=_BREAK.join(item.summary), visibility="public")
+        self._summary_parts.pop(key, None)
+        summary = Reasoning(text=_PARAGRAPH.join(item.summary), visibility="public")
         yield CompleteItem(key=key, content=(summary,))
-        raw = f"{key}:raw"
-        if item.content and raw not in self._parts:
-            yield _thought(raw, item.id, owner, "private")
-        if item.content or self._parts.pop(raw, None) is not None:
-            text = "".join(item.content)
-            yield CompleteItem(key=raw, content=(Reasoning(text=text, visibility="private"),))
+        if item.content:
+            if key not in self._raw_reasoning:
+                yield _reasoning(_raw_key(key), item.id, owner, "private")
+            yield _raw_reasoning_end(key, "".join(item.content))
+        elif key in self._raw_reasoning:
+            self._raw_reasoning.discard(key)
+            yield _raw_reasoning_end(key, "")
 
-    def _output(self, told: native.Piece, owner: Owner) -> Iterator[Step]:
-        key = owner.key(told.item_id)
-        if key in self._left:
-            yield from printed_later(self._left[key], told.delta, owner)
-            return
-        tool = self.tools.get(key)
-        output = f"{key}:result"
-        if tool is not None and output not in self._parts:
-            self._parts[output] = 0
-            yield result(tool, owner)
-        yield Delta(output, told.delta, "output")
+    # --- Deltas ---
 
-    def _returned(self, tool: native_items.Tool, owner: Owner) -> Iterator[Step]:
-        begun = self._parts.pop(f"{owner.key(tool.id)}:result", None) is not None
-        return returned(tool, owner, begun=begun)
+    def delta(self, delta: native.ItemDelta, owner: Owner) -> Iterator[Step]:
+        """The next piece of an item that is under way."""
+        key = owner.key(delta.item_id)
+        match delta:
+            case native.SummaryDelta(summary_index=index):
+                if self._summary_parts.setdefault(key, index) != index:
+                    self._summary_parts[key] = index
+                    yield Delta(key, _PARAGRAPH, "reasoning")
+                yield Delta(key, delta.delta, "reasoning")
+            case native.ReasoningDelta():
+                yield from self._raw_reasoning_delta(delta, owner)
+            case native.OutputDelta():
+                yield from self._tools.output(delta, owner)
+            case _:
+                if key not in self._started and key not in self._completed:
+                    yield from self.start(native_items.AgentMessage(id=delta.item_id), owner)
+                yield Delta(key, delta.delta)
+
+    def _raw_reasoning_delta(self, delta: native.ItemDelta, owner: Owner) -> Iterator[Step]:
+        """Raw reasoning comes beside the summary, and only where the model gives it."""
+        key = owner.key(delta.item_id)
+        if key not in self._raw_reasoning:
+            self._raw_reasoning.add(key)
+            yield _reasoning(_raw_key(key), delta.item_id, owner, "private")
+        yield Delta(_raw_key(key), delta.delta, "reasoning")
+
+
+def _raw_key(key: str) -> str:
+    return f"{key}:raw"
 
 
 def between_turns(step: Step, owner: Owner) -> Step:
-    """Ends of what a turn began; Codex says when another one begins."""
+    """The end of what a turn began opens no turn: Codex says when the next one begins."""
     if isinstance(step, StartItem) and owner.subagent is None:
         return msgspec.structs.replace(step, opens=False)
     return step
 
 
-def _said(item: native_items.AgentMessage | native_items.Plan) -> Content:
+def _message(item: native_items.AgentMessage | native_items.Plan, owner: Owner) -> StartItem:
+    phase = "plan" if isinstance(item, native_items.Plan) else _PHASES.get(item.phase or "")
+    fields: Any = {} if phase is None else {"phase": phase}
+    return owner.item(
+        key=owner.key(item.id),
+        kind="message",
+        role="assistant",
+        native_id=item.id,
+        content=(Text(text=""),),
+        fields=fields,
+    )
+
+
+def _message_content(item: native_items.AgentMessage | native_items.Plan) -> Content:
     questions = getattr(item, "questions", None)
     more = () if not questions else (Json(json={"questions": questions}),)
     return (Text(text=item.text), *more)
 
 
-def _thought(key: str, item_id: str, owner: Owner, visibility: Any) -> StartItem:
+def _reasoning(key: str, item_id: str, owner: Owner, visibility: Any) -> StartItem:
     return owner.item(
         key=key,
         kind="message",
@@ -247,8 +200,13 @@ def _thought(key: str, item_id: str, owner: Owner, visibility: Any) -> StartItem
     )
 
 
-def _remark(item: native_items.AnyItem, owner: Owner) -> StartItem:
-    """What is neither said nor done by the model, but about it."""
+def _raw_reasoning_end(key: str, text: str) -> CompleteItem:
+    parts = (Reasoning(text=text, visibility="private"),)
+    return CompleteItem(key=_raw_key(key), content=parts)
+
+
+def _status_item(item: native_items.AnyItem, owner: Owner) -> StartItem:
+    """An item that is neither a message nor a tool call of the model."""
     kind: Any = "status"
     parts: Content
     match item:
@@ -265,15 +223,15 @@ def _remark(item: native_items.AnyItem, owner: Owner) -> StartItem:
         case native_items.HookPrompt(fragments=fragments):
             kind = "system"
             texts = (part.get("text") for part in fragments if isinstance(part, dict))
-            said = (text for text in texts if text and isinstance(text, str))
-            parts = (Text(text="\n".join(said)),)
+            lines = (text for text in texts if text and isinstance(text, str))
+            parts = (Text(text="\n".join(lines)),)
         case native_items.FunctionCallOutput():
             parts = (Status(label="output", detail=item.name), Json(json=item.output))
-        case native_items.Unknown(json=found):
-            kind, parts = "unknown", (Json(json=found),)
+        case native_items.UnknownItem(json=json):
+            kind, parts = "unknown", (Json(json=json),)
         case _:
             kind, parts = "unknown", (Json(json=msgspec.to_builtins(item)),)
-    # The model's own ways belong to a turn, and may begin one.
+    # What the model does itself belongs to a turn, and may begin one.
     opens = None if owner.subagent else True
     role = "system" if kind != "unknown" else None
     return msgspec.structs.replace(

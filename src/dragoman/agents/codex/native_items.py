@@ -1,4 +1,4 @@
-"""What a Codex thread is made of: its items, as far as they are read."""
+"""Structs of the items that a Codex thread is made of, and how they are decoded."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"):
 
 
 class UserMessage(Item, frozen=True, kw_only=True, tag="userMessage"):
-    """Words to the model; `client_id` is the id that we gave a person's message."""
+    """Input to the model; `client_id` is the id that we gave a person's message."""
 
     client_id: str | None = None
     content: tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:
-        """The words."""
-        found = (part.get("text") for part in self.content if isinstance(part, dict))
-        return "\n".join(text for text in found if isinstance(text, str))
+        """All its text."""
+        texts = (part.get("text") for part in self.content if isinstance(part, dict))
+        return "\n".join(text for text in texts if isinstance(text, str))
 
 
 class AgentMessage(Item, frozen=True, kw_only=True, tag="agentMessage"):
-    """What the model says; `questions` come with it, and nobody waits for their answers."""
+    """A message of the model; nobody waits for answers to `questions` that come with it."""
 
     text: str = ""
     phase: str | None = None
@@ -44,14 +44,14 @@ class Plan(Item, frozen=True, kw_only=True, tag="plan"):
 
 
 class Reasoning(Item, frozen=True, kw_only=True, tag="reasoning"):
-    """What the model thought: in short, and in its own words."""
+    """The model's reasoning: its summary, and its raw text."""
 
     summary: tuple[str, ...] = ()
     content: tuple[str, ...] = ()
 
 
 class Tool(Item, frozen=True, kw_only=True):
-    """Base of what the model has done."""
+    """Base of items that are tool calls."""
 
 
 class CommandExecution(Tool, frozen=True, kw_only=True, tag="commandExecution"):
@@ -91,13 +91,13 @@ class FileChange(Tool, frozen=True, kw_only=True, tag="fileChange"):
 
 
 class McpResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an MCP server gave back."""
+    """The result of an MCP server's tool."""
 
     content: tuple[Any, ...] = ()
     structured_content: Any = None
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class ErrorMessage(Struct, frozen=True, kw_only=True):
     """An error's message."""
 
     message: str = ""
@@ -111,12 +111,12 @@ class McpToolCall(Tool, frozen=True, kw_only=True, tag="mcpToolCall"):
     arguments: Any = None
     status: str = "inProgress"
     result: McpResult | None = None
-    error: Said | None = None
+    error: ErrorMessage | None = None
     duration_ms: int | None = None
 
 
 class DynamicToolCall(Tool, frozen=True, kw_only=True, tag="dynamicToolCall"):
-    """A call of a tool that a client, or a part of Codex, offers."""
+    """A call of a tool that a client or a part of Codex offers."""
 
     tool: str = ""
     namespace: str | None = None
@@ -128,7 +128,7 @@ class DynamicToolCall(Tool, frozen=True, kw_only=True, tag="dynamicToolCall"):
 
 
 class CollabAgentToolCall(Tool, frozen=True, kw_only=True, tag="collabAgentToolCall"):
-    """Something with subagents: to start, to ask, to wait for, to close them."""
+    """A call that starts, messages, waits for or closes subagents."""
 
     tool: str = ""
     status: str = "inProgress"
@@ -140,7 +140,7 @@ class CollabAgentToolCall(Tool, frozen=True, kw_only=True, tag="collabAgentToolC
 
 
 class SubAgentActivity(Item, frozen=True, kw_only=True, tag="subAgentActivity"):
-    """What a subagent does."""
+    """A subagent changed its state."""
 
     kind: str = ""
     agent_thread_id: str = ""
@@ -149,7 +149,7 @@ class SubAgentActivity(Item, frozen=True, kw_only=True, tag="subAgentActivity"):
 
 
 class WebSearch(Tool, frozen=True, kw_only=True, tag="webSearch"):
-    """A search, or a page that is read."""
+    """A web search, or a page that the model reads."""
 
     query: str = ""
     action: Any = None
@@ -191,11 +191,11 @@ class ExitedReviewMode(Item, frozen=True, kw_only=True, tag="exitedReviewMode"):
 
 
 class ContextCompaction(Item, frozen=True, kw_only=True, tag="contextCompaction"):
-    """The conversation is made shorter."""
+    """The conversation is compacted."""
 
 
 class HookPrompt(Item, frozen=True, kw_only=True, tag="hookPrompt"):
-    """What hooks say to the model."""
+    """Input to the model from hooks."""
 
     fragments: tuple[Any, ...] = ()
 
@@ -207,14 +207,14 @@ class FunctionCallOutput(Item, frozen=True, kw_only=True, tag="functionCallOutpu
     output: Any = None
 
 
-class Unknown(Struct, frozen=True, kw_only=True):
-    """An item that we do not model, as it is."""
+class UnknownItem(Struct, frozen=True, kw_only=True):
+    """An item of a type that has no struct here, as it is."""
 
     id: str
     json: Any
 
 
-Known = (
+KnownItem = (
     UserMessage
     | AgentMessage
     | Plan
@@ -235,23 +235,23 @@ Known = (
     | HookPrompt
     | FunctionCallOutput
 )
-AnyItem = Known | Unknown
+AnyItem = KnownItem | UnknownItem
 
 
-class _Named(Struct):
+class _ItemId(Struct):
     id: str
 
 
 _any = msgspec.json.Decoder()
-_known = msgspec.json.Decoder(Known)
-_named = msgspec.json.Decoder(_Named)
+_item = msgspec.json.Decoder(KnownItem)
+_item_id = msgspec.json.Decoder(_ItemId)
 
 
 def decode(raw: Raw) -> AnyItem:
-    """An item; one that we do not model costs only itself. Raise msgspec errors without an id."""
+    """An item; an unknown type costs only itself. Raise msgspec errors without an id."""
     data = bytes(raw)
     try:
-        known: Known = decode_json(data, _known)
+        item: KnownItem = decode_json(data, _item)
     except msgspec.ValidationError:
-        return Unknown(id=decode_json(data, _named).id, json=decode_json(data, _any))
-    return known
+        return UnknownItem(id=decode_json(data, _item_id).id, json=decode_json(data, _any))
+    return item

@@ -23,20 +23,22 @@ class Owner(Struct, frozen=True, kw_only=True):
         """An item's key. Ids come from the model's server, so two threads may share one."""
         return f"{self.thread}:{item_id}"
 
-    def item(self, **about: Any) -> StartItem:
+    def item(self, **fields: Any) -> StartItem:
         """An item of this owner's."""
         detached = self.subagent is not None
-        return StartItem(parent=self.parent, subagent=self.subagent, detached=detached, **about)
+        return StartItem(parent=self.parent, subagent=self.subagent, detached=detached, **fields)
 
 
 class Threads:
-    """Who works for the session."""
+    """Which thread belongs to whom, and which subagents work."""
 
     def __init__(self) -> None:
         self.main: str | None = None
+        """The session's own thread; None: it was never opened."""
         self._children: dict[str, Owner] = {}
-        self._working: dict[str, str] = {}
-        self._stopped: set[str] = set()
+        self._running_turns: dict[str, str] = {}
+        """The turn of each subagent that works, by its thread."""
+        self._interrupted_threads: set[str] = set()
 
     def owner(self, thread: str | None) -> Owner:
         """Whose a message is; one without a thread is about the session."""
@@ -44,57 +46,57 @@ class Threads:
         return main if thread in (None, self.main) else self._children.get(thread or "", main)
 
     def adopt(self, item: native_items.AnyItem, owner: Owner) -> Iterator[Step]:
-        """A call that starts subagents, or a remark about one: what they say is for us."""
-        found: tuple[str, ...] = ()
+        """Claim the threads of subagents that an item names."""
+        threads: tuple[str, ...] = ()
         if isinstance(item, native_items.CollabAgentToolCall):
-            found = item.receiver_thread_ids
+            threads = item.receiver_thread_ids
         elif isinstance(item, native_items.SubAgentActivity):
-            found = (item.agent_thread_id,)
-        for thread in found:
+            threads = (item.agent_thread_id,)
+        for thread in threads:
             if thread and thread != self.main and thread not in self._children:
                 parent = owner.key(item.id)
                 self._children[thread] = Owner(thread=thread, subagent=thread, parent=parent)
                 yield Claim(thread)
 
-    def began(self, told: native.TurnStarted, owner: Owner) -> Iterator[Step]:
-        """A subagent works: a status item that is open as long as it does."""
-        self._working[owner.thread] = told.turn.id
-        self._stopped.discard(owner.thread)
+    def start_turn(self, notification: native.TurnStarted, owner: Owner) -> Iterator[Step]:
+        """A subagent works: a status item is open as long as it does."""
+        self._running_turns[owner.thread] = notification.turn.id
+        self._interrupted_threads.discard(owner.thread)
         yield owner.item(
             key=owner.key("turn"),
             kind="status",
             role="system",
-            native_id=told.turn.id,
+            native_id=notification.turn.id,
             content=(Status(label="subagent"),),
         )
 
-    def ended(self, told: native.TurnCompleted, owner: Owner) -> Iterator[Step]:
-        """A subagent is done, for now."""
-        self._working.pop(owner.thread, None)
-        turn = told.turn
-        done = turn.status == "completed"
-        status: ItemStatus = "completed" if done else "failed"
+    def end_turn(self, notification: native.TurnCompleted, owner: Owner) -> Iterator[Step]:
+        """A subagent has stopped working; it may get another turn."""
+        self._running_turns.pop(owner.thread, None)
+        turn = notification.turn
+        is_done = turn.status == "completed"
+        status: ItemStatus = "completed" if is_done else "failed"
         detail = turn.error.message if turn.error else turn.status
         yield CompleteItem(
             key=owner.key("turn"),
             content=(Status(label="subagent", detail=detail),),
             status=status,
-            fields={} if done else {"reason": turn.status},
+            fields={} if is_done else {"reason": turn.status},
         )
 
-    def stop(self) -> Iterator[Request]:
-        """The turns of subagents are to end now."""
-        self._stopped |= self._working.keys()
-        for thread, turn in self._working.items():
+    def interrupt(self) -> Iterator[Request]:
+        """Interrupt the turns of all subagents."""
+        self._interrupted_threads |= self._running_turns.keys()
+        for thread, turn in self._running_turns.items():
             params = {"threadId": thread, "turnId": turn}
             yield Request(method="turn/interrupt", params=params, tag="interrupt")
 
-    def is_stopped(self, owner: Owner) -> bool:
-        """Whether a subagent was told to end, and did not begin again."""
-        return owner.thread in self._stopped
+    def is_interrupted(self, owner: Owner) -> bool:
+        """Whether a subagent was interrupted, and has not begun another turn."""
+        return owner.thread in self._interrupted_threads
 
-    def forget(self) -> None:
-        """The process is gone, and subagents with it."""
+    def reset(self) -> None:
+        """Forget the subagents: they ended with the process."""
         self._children.clear()
-        self._working.clear()
-        self._stopped.clear()
+        self._running_turns.clear()
+        self._interrupted_threads.clear()

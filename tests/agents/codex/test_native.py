@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from dragoman.adapter import EVERYONE
-from dragoman.agents.codex import lines, native
+from dragoman.agents.codex import native
 from dragoman.schema.commands import Interrupt, Prompt
 from dragoman.schema.events import Draft
 from dragoman.wire.jsonrpc import RpcError
-from tests.agents.codex.lines import THREAD, TURN, Heard, completed
+from tests.agents.codex.session import THREAD, TURN, Heard, completed
 from tests.agents.counts import NO_COUNTS
 
 
@@ -31,20 +31,20 @@ def line(method: str, **params: Any) -> bytes:
     ],
 )
 def test_a_line_is_for_the_thread_that_it_names(params: Any, keys: tuple[str, ...]) -> None:
-    assert lines.route(line("thread/started", **params)) == keys
+    assert native.route(line("thread/started", **params)) == keys
 
 
 def test_what_names_no_thread_is_for_everyone_or_about_the_process() -> None:
-    assert lines.route(line("configWarning", summary="x")) == ()
-    assert lines.route(line("warning", threadId="t", message="x")) == ("t",)
-    assert lines.route(line("account/rateLimits/updated", rateLimits={})) == (EVERYONE,)
-    assert lines.route(line("remoteControl/status/changed", status="off")) == ()
+    assert native.route(line("configWarning", summary="x")) == ()
+    assert native.route(line("warning", threadId="t", message="x")) == ("t",)
+    assert native.route(line("account/rateLimits/updated", rateLimits={})) == (EVERYONE,)
+    assert native.route(line("remoteControl/status/changed", status="off")) == ()
 
 
 def test_what_older_versions_say_twice_is_heard_once() -> None:
     heard = Heard()
     assert heard.tell("codex/event/agent_message", msg={"type": "agent_message"}) == []
-    assert isinstance(lines.decode(line("codex/event/task_started")), native.Quiet)
+    assert isinstance(native.decode(line("codex/event/task_started")), native.IgnoredNotification)
 
 
 def test_a_notification_that_nobody_knows_is_kept() -> None:
@@ -60,10 +60,10 @@ def test_a_notification_of_another_shape_is_kept() -> None:
 
 def test_a_line_without_a_method_is_no_message() -> None:
     with pytest.raises(msgspec.ValidationError):
-        lines.decode(b"{}")
+        native.decode(b"{}")
 
 
-@pytest.mark.parametrize("method", sorted(lines.REMARKS))
+@pytest.mark.parametrize("method", sorted(native.OTHER_NOTIFICATIONS))
 def test_what_we_have_no_word_for_is_shown_as_it_is(method: str) -> None:
     (item,) = completed(Heard().tell(method, about="something"))
     status, params = item["content"]

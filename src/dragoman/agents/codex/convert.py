@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum, auto
 from typing import Any, assert_never
 
 from msgspec import UNSET
@@ -51,49 +52,192 @@ ALREADY_DELIVERED = "Codex had this message before it, or the daemon, was restar
 _OUTCOMES: dict[str, Outcome] = {"completed": "completed", "interrupted": "interrupted"}
 
 
+# --- The conversation's state ---
+#
+# Two machines run side by side. The thread's says whether messages can be sent at all. The
+# turn's says how much of the running turn is known: Codex names a turn in the reply to
+# `turn/start` and in `turn/started`, and the stream shows it from the person's message on, which
+# Codex repeats as an item (its echo), or from the first item that comes before the echo.
+#
+#     thread   CLOSED ──> OPENING ──> OPEN            turn   IDLE ──> ACCEPTED ──> RUNNING ──> IDLE
+#                 └──────────┴──────────┘                      └────> ECHOED ───────┘
+#
+# They are two because neither follows from the other: nothing promises that Codex unloads a
+# thread only between its turns, or that a resumed thread begins no turn before the reply to
+# `thread/resume`. Naming and showing a turn are two triggers for the same reason: what comes
+# first does not matter. A trigger that a table does not list leaves the state as it is, since an
+# agent may say anything at any time, and the stream goes on.
+
+
+class ThreadState(Enum):
+    """Whether the session has a thread on the app server."""
+
+    CLOSED = auto()
+    """There is none: not asked for yet, refused, unloaded, or gone with its process."""
+    OPENING = auto()
+    """It is asked for; messages are queued."""
+    OPEN = auto()
+    """Messages can be sent."""
+
+
+class TurnState(Enum):
+    """How much is known of the turn that the session's thread runs."""
+
+    IDLE = auto()
+    """No turn runs. A message that is to begin one may be on its way."""
+    ACCEPTED = auto()
+    """Codex has named the turn, and the stream does not show it."""
+    ECHOED = auto()
+    """The stream shows the turn by the echo of its message, and Codex has not named it."""
+    RUNNING = auto()
+    """The turn has a name, and the stream shows it."""
+
+
+class Trigger(Enum):
+    """What changes a state."""
+
+    OPEN_SENT = auto()
+    OPENED = auto()
+    OPEN_REFUSED = auto()
+    UNLOADED = auto()
+    TURN_NAMED = auto()
+    TURN_SHOWN = auto()
+    TURN_ENDED = auto()
+    PROCESS_EXITED = auto()
+
+
+THREAD_TRANSITIONS: dict[ThreadState, dict[Trigger, ThreadState]] = {
+    ThreadState.CLOSED: {
+        Trigger.OPEN_SENT: ThreadState.OPENING,
+    },
+    ThreadState.OPENING: {
+        Trigger.OPENED: ThreadState.OPEN,
+        Trigger.OPEN_REFUSED: ThreadState.CLOSED,
+        Trigger.PROCESS_EXITED: ThreadState.CLOSED,
+    },
+    ThreadState.OPEN: {
+        Trigger.UNLOADED: ThreadState.CLOSED,
+        Trigger.PROCESS_EXITED: ThreadState.CLOSED,
+    },
+}
+TURN_TRANSITIONS: dict[TurnState, dict[Trigger, TurnState]] = {
+    TurnState.IDLE: {
+        Trigger.TURN_NAMED: TurnState.ACCEPTED,
+        Trigger.TURN_SHOWN: TurnState.ECHOED,
+    },
+    TurnState.ACCEPTED: {
+        Trigger.TURN_SHOWN: TurnState.RUNNING,
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+    TurnState.ECHOED: {
+        Trigger.TURN_NAMED: TurnState.RUNNING,
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+    TurnState.RUNNING: {
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+}
+
+
+class ConversationState:
+    """The two machines, and the facts that are independent of them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.thread = ThreadState.CLOSED
+        self.turn = TurnState.IDLE
+        self.turn_id: str | None = None
+        """Codex's name of the turn, where it is ACCEPTED or RUNNING."""
+        self.last_turn_id: str | None = None
+        """The turn that ended last: what still comes under its name begins nothing."""
+        self.is_interrupting = False
+        """A person wants the turn to end; it may not have begun yet, and is told then."""
+        self.is_error_reported = False
+        """The error that fails the turn is in the stream."""
+        self.resume_id = spec.tentative_id or (None if spec.fork else spec.native_session_id)
+        """The thread that Codex is asked to resume; None: it is asked for a new one."""
+        self.tentative_id = spec.tentative_id
+        """The same, as long as Codex may not have stored the thread."""
+        self.is_bound = False
+        """The session was told that Codex can resume the thread."""
+
+    def trigger(self, trigger: Trigger) -> None:
+        """Go where the tables say, or stay."""
+        self.thread = THREAD_TRANSITIONS[self.thread].get(trigger, self.thread)
+        self.turn = TURN_TRANSITIONS[self.turn].get(trigger, self.turn)
+
+    @property
+    def in_stream(self) -> bool:
+        """Whether the stream shows the turn."""
+        return self.turn in (TurnState.ECHOED, TurnState.RUNNING)
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """The turn's name, for the stream."""
+        return None if self.turn_id is None else {"native_turn_id": self.turn_id}
+
+    def name_turn(self, turn_id: str) -> None:
+        """Codex has named the turn; a review gets another name when it starts."""
+        self.turn_id = turn_id
+        self.trigger(Trigger.TURN_NAMED)
+
+    def show_turn(self, thread_id: str | None) -> Iterator[Step]:
+        """Show the turn in the stream, if it is not there. From now on Codex stores its thread."""
+        if not self.is_bound or self.resume_id != thread_id:
+            self.resume_id, self.tentative_id, self.is_bound = thread_id, None, True
+            yield Bind(thread_id)
+        if not self.in_stream:
+            self.trigger(Trigger.TURN_SHOWN)
+            yield BeginTurn(metadata=self.metadata)
+
+    def end_turn(self, turn_id: str) -> None:
+        """The turn is over."""
+        self.last_turn_id, self.turn_id = turn_id, None
+        self.trigger(Trigger.TURN_ENDED)
+
+    def exit(self) -> None:
+        """The process is gone, and its turn with it."""
+        self.turn_id, self.is_interrupting = None, False
+        self.trigger(Trigger.PROCESS_EXITED)
+
+
+# --- The converter ---
+
+
 class CodexConverter:
     """Converts for one session's thread, on one app server after another."""
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._threads = Threads()
-        self._resume_id = spec.tentative_id or (None if spec.fork else spec.native_session_id)
-        """The thread that Codex is asked to resume."""
-        self._tentative_id = spec.tentative_id
-        """The same, as long as Codex may not have stored it."""
-        self._is_bound = False
+        self._state = ConversationState(spec)
         self._settings = SessionSettings(spec)
         self._delivery = Delivery()
         self._tools = ToolCalls()
         self._items = ThreadItems(self._tools)
         self._notices = Notices()
         self._tokens = TokenCounter()
-        self._requests = PendingRequests(spec.directory, self._items, self._tools, self._notices)
-        self._is_open = False
-        self._is_opening = False
-        self._turn_id: str | None = None
-        self._last_turn_id: str | None = None
-        self._in_stream = False
-        """The turn is in the stream."""
-        self._interrupting = False
-        self._error_reported = False
+        self._requests = PendingRequests(
+            spec.directory, self._threads, self._items, self._tools, self._notices
+        )
 
     # --- The process ---
 
     def on_open(self, spec: Spec) -> Iterator[Step]:
         """Start a thread, or resume one."""
         self._spec, self._settings = spec, SessionSettings(spec)
-        self._is_opening = True
-        if self._resume_id is not None:
-            yield Claim(self._resume_id)
-        method, params = open_request(spec, self._resume_id)
+        self._state.trigger(Trigger.OPEN_SENT)
+        if self._state.resume_id is not None:
+            yield Claim(self._state.resume_id)
+        method, params = open_request(spec, self._state.resume_id)
         params |= self._settings.thread_params()
         yield Request(method=method, params=params, tag="open")
 
     def on_close(self, exit: Exit) -> Iterator[Step]:
         """Forget what was on its way, and who worked."""
-        self._turn_id, self._in_stream, self._interrupting = None, False, False
-        self._is_open = self._is_opening = False
+        self._state.exit()
         self._delivery.reset()
         self._threads.reset()
         self._items.reset()
@@ -102,7 +246,8 @@ class CodexConverter:
 
     def steers(self) -> bool:
         """Whether a turn runs that takes more messages."""
-        return self._turn_id is not None and self._delivery.steerable and not self._interrupting
+        has_turn = self._state.turn_id is not None
+        return has_turn and self._delivery.steerable and not self._state.is_interrupting
 
     # --- To the agent ---
 
@@ -114,7 +259,8 @@ class CodexConverter:
             case Interrupt():
                 yield from self._interrupt()
             case AnswerPermission() | AnswerQuestion():
-                yield from self._requests.answer(command, self._steer if self.steers() else None)
+                turn_id = self._state.turn_id if self.steers() else None
+                yield from self._requests.answer(command, turn_id)
             case Configure():
                 yield Update(body=self._settings.configure(command))
                 self._spec = self._settings.apply_to(self._spec)
@@ -122,14 +268,14 @@ class CodexConverter:
                 assert_never(command)
 
     def _prompt(self, prompt: Prompt) -> Iterator[Step]:
-        if not self._is_open:
+        if self._state.thread is not ThreadState.OPEN:
             self._delivery.enqueue(prompt)
-            if not self._is_opening:
-                yield from self.on_open(self._spec)  # the last try failed
-        elif self._turn_id is not None:
+            if self._state.thread is ThreadState.CLOSED:
+                yield from self.on_open(self._spec)
+        elif self._state.turn_id is not None:
             self._delivery.send_into_turn(prompt)
-            yield self._request("turn/steer", f"steer:{prompt.message_id}",
-                                expectedTurnId=self._turn_id, input=turn_input(prompt),
+            yield self._threads.request("turn/steer", f"steer:{prompt.message_id}",
+                                expectedTurnId=self._state.turn_id, input=turn_input(prompt),
                                 clientUserMessageId=prompt.message_id)  # fmt: skip
         else:
             yield from self._start_turn(prompt)
@@ -140,7 +286,7 @@ class CodexConverter:
             yield from self._already_delivered(prompt, turn)
             return
         if self._delivery.search_first(prompt):
-            yield self._request(
+            yield self._threads.request(
                 "thread/items/list", "search", sortDirection="desc", limit=SEARCH_LIMIT
             )
             return
@@ -149,32 +295,25 @@ class CodexConverter:
         if method == "turn/start":
             params |= settings
         elif settings:
-            yield self._request("thread/settings/update", "settings", **settings)
+            yield self._threads.request("thread/settings/update", "settings", **settings)
         self._delivery.send_as_turn(prompt, plain=method == "turn/start")
-        yield self._request(method, f"start:{prompt.message_id}", **params)
+        yield self._threads.request(method, f"start:{prompt.message_id}", **params)
 
     def _already_delivered(self, prompt: Prompt, turn: str) -> Iterator[Step]:
         """Show a message that Codex got before a restart, in a turn that is over."""
-        self._turn_id = self._last_turn_id = turn
-        yield from self._open_turn()
+        self._state.name_turn(turn)
+        yield from self._state.show_turn(self._threads.main)
         yield Delivered(message_id=prompt.message_id)
         owner = self._threads.owner(None)
         yield from self._notices.status(owner, "not answered again", ALREADY_DELIVERED)
-        yield EndTurn(outcome="interrupted", metadata=self._turn_metadata())
-        self._turn_id, self._in_stream = None, False
+        yield EndTurn(outcome="interrupted", metadata=self._state.metadata)
+        self._state.end_turn(turn)
 
     def _interrupt(self) -> Iterator[Step]:
-        self._interrupting = True
-        if self._turn_id is not None:
-            yield self._request("turn/interrupt", "interrupt", turnId=self._turn_id)
+        self._state.is_interrupting = True
+        if self._state.turn_id is not None:
+            yield self._threads.request("turn/interrupt", "interrupt", turnId=self._state.turn_id)
         yield from self._threads.interrupt()
-
-    def _steer(self, text: str, tag: str) -> Request:
-        parts = [{"type": "text", "text": text}]
-        return self._request("turn/steer", tag, expectedTurnId=self._turn_id, input=parts)
-
-    def _request(self, method: str, tag: str, **params: Any) -> Request:
-        return Request(method=method, params={"threadId": self._threads.main, **params}, tag=tag)
 
     # --- Replies ---
 
@@ -210,23 +349,23 @@ class CodexConverter:
         yield Claim(thread.id)
         update = self._settings.on_thread_opened(response.model, response.reasoning_effort)
         yield Update(body=replace(update, title=thread.name or UNSET))
-        if self._resume_id is None:
+        if self._state.resume_id is None:
             # Its first message must be looked for there, should it ever be sent again.
-            self._resume_id = self._tentative_id = thread.id
+            self._state.resume_id = self._state.tentative_id = thread.id
             yield Bind(thread.id, resumable=False)
-        self._is_open, self._is_opening = True, False
+        self._state.trigger(Trigger.OPENED)
         self._delivery.on_thread_opened(response.turn_of_message)
         yield from self._start_next()
 
     def _on_no_thread(self, reply: Reply) -> Iterator[Step]:
         is_unknown = native.is_unknown_thread(reply)
-        if is_unknown and self._resume_id == self._tentative_id:
+        if is_unknown and self._state.resume_id == self._state.tentative_id:
             # Codex was killed before it had stored the thread: nothing is lost.
-            self._resume_id = self._tentative_id = None
+            self._state.resume_id = self._state.tentative_id = None
             yield from self.on_open(self._spec)
             return
-        self._interrupting = False
-        self._is_opening = False
+        self._state.is_interrupting = False
+        self._state.trigger(Trigger.OPEN_REFUSED)
         prompts = self._delivery.clear_queue()
         for prompt in prompts:
             yield Delivered(message_id=prompt.message_id)
@@ -238,13 +377,13 @@ class CodexConverter:
             yield EndSession(reason="error", message=native.error_message(reply))
 
     def _on_turn_accepted(self, turn: str | None) -> Iterator[Step]:
-        if turn is not None and turn != self._last_turn_id and self._turn_id is None:
-            self._turn_id = turn
-            if self._interrupting:
+        if turn is not None and turn != self._state.last_turn_id and self._state.turn_id is None:
+            self._state.name_turn(turn)
+            if self._state.is_interrupting:
                 yield from self._interrupt()
 
     def _on_turn_refused(self, message_id: str, reply: Reply) -> Iterator[Step]:
-        self._interrupting = False
+        self._state.is_interrupting = False
         self._delivery.drop(message_id)
         yield Delivered(message_id=message_id)
         yield Report(message=native.error_message(reply), code="refused")
@@ -253,7 +392,7 @@ class CodexConverter:
 
     def _start_next(self) -> Iterator[Step]:
         """Send what is queued, now that the thread is open or a turn is over."""
-        while self._turn_id is None and (prompt := self._delivery.pop_next()) is not None:
+        while self._state.turn_id is None and (prompt := self._delivery.pop_next()) is not None:
             yield from self._start_turn(prompt)
 
     # --- From the agent ---
@@ -277,13 +416,13 @@ class CodexConverter:
             case native.ServerRequest():
                 yield from self._server_request(event, owner)
             case native.RequestResolved(request_id=request_id):
-                is_interrupted = self._interrupting or self._threads.is_interrupted(owner)
+                is_interrupted = self._state.is_interrupting or self._threads.is_interrupted(owner)
                 key = key_of(request_id)
                 yield from self._requests.resolve(key, is_interrupted=is_interrupted)
             case native.ErrorNotification():
                 yield from self._error(event, owner)
             case native.UsageUpdated(turn_id=turn_id):
-                in_turn = self._turn_id is not None and turn_id != self._last_turn_id
+                in_turn = self._state.turn_id is not None and turn_id != self._state.last_turn_id
                 yield from self._tokens.update(event, owner, in_turn=in_turn)
             case _:
                 yield from self._notice(event, owner)
@@ -297,13 +436,13 @@ class CodexConverter:
         yield from self._begin_turn(owner)
         convert = self._items.complete if is_complete else self._items.start
         for step in convert(item, owner):
-            yield step if self._turn_id is not None else between_turns(step, owner)
+            yield step if self._state.turn_id is not None else between_turns(step, owner)
         yield from self._threads.adopt(item, owner)
 
     def _server_request(self, request: native.ServerRequest, owner: Owner) -> Iterator[Step]:
         params = requests.decode(request)
         yield from self._begin_turn(owner)
-        if not self._in_stream and owner.subagent is None:
+        if not self._state.in_stream and owner.subagent is None:
             # Between turns nothing would ever end the request.
             params = requests.UnsupportedRequest()
         yield from self._requests.ask(request, params, owner)
@@ -319,29 +458,17 @@ class CodexConverter:
         if message_id is None:
             yield from self._items.system_message(item, owner)
             return
-        yield from self._open_turn()
+        yield from self._state.show_turn(self._threads.main)
         yield Echo(message_id=message_id, native_id=item.id, text=item.text)
-
-    def _open_turn(self) -> Iterator[Step]:
-        if not self._is_bound or self._resume_id != self._threads.main:
-            # From its first message on Codex stores a thread, and can resume it.
-            self._resume_id, self._tentative_id, self._is_bound = self._threads.main, None, True
-            yield Bind(self._resume_id)
-        if not self._in_stream:
-            self._in_stream = True
-            yield BeginTurn(metadata=self._turn_metadata())
 
     def _begin_turn(self, owner: Owner) -> Iterator[Step]:
         """The session's turn does something before Codex repeats the person's message, if ever."""
-        if owner.subagent is not None or self._in_stream or self._turn_id is None:
+        if owner.subagent is not None or self._state.in_stream or self._state.turn_id is None:
             return
-        yield from self._open_turn()
+        yield from self._state.show_turn(self._threads.main)
         message_id = self._delivery.show_before_echo()
         if message_id is not None:
             yield Delivered(message_id=message_id)
-
-    def _turn_metadata(self) -> dict[str, Any] | None:
-        return None if self._turn_id is None else {"native_turn_id": self._turn_id}
 
     # --- Turns ---
 
@@ -349,11 +476,11 @@ class CodexConverter:
         if owner.subagent is not None:
             yield from self._threads.start_turn(notification, owner)
             return
-        self._error_reported = False
-        if self._turn_id != notification.turn.id:
+        self._state.is_error_reported = False
+        if self._state.turn_id != notification.turn.id:
             # A review goes on under another id than the one it was accepted with.
-            self._turn_id = notification.turn.id
-            if self._interrupting:
+            self._state.name_turn(notification.turn.id)
+            if self._state.is_interrupting:
                 yield from self._interrupt()
         if not self._delivery.expects_echo:
             yield from self._begin_turn(owner)
@@ -368,23 +495,24 @@ class CodexConverter:
             yield from self._items.abandon(owner)
             yield from self._threads.end_turn(notification, owner)
             return
-        self._turn_id = self._turn_id or turn.id
+        if self._state.turn_id is None:
+            self._state.name_turn(turn.id)
         yield from self._begin_turn(owner)
         for message_id in self._delivery.pop_unconfirmed():
             yield Delivered(message_id=message_id)
             yield from self._notices.status(owner, "perhaps not heard", UNCONFIRMED)
         if turn.status == "completed":
             yield from self._items.complete_messages(owner)
-        if turn.status == "failed" and turn.error is not None and not self._error_reported:
+        if turn.status == "failed" and turn.error is not None and not self._state.is_error_reported:
             yield self._notices.failure(turn.error)
-        metadata = {**(self._turn_metadata() or {}), "duration_ms": turn.duration_ms}
+        metadata = {**(self._state.metadata or {}), "duration_ms": turn.duration_ms}
         yield EndTurn(
             outcome=_OUTCOMES.get(turn.status, "failed"),
             usage=self._tokens.end_turn(),
             metadata={name: value for name, value in metadata.items() if value is not None},
         )
-        self._last_turn_id, self._turn_id = turn.id, None
-        self._in_stream = self._interrupting = self._error_reported = False
+        self._state.end_turn(turn.id)
+        self._state.is_interrupting = self._state.is_error_reported = False
         self._items.end_turn(owner.thread)
         self._notices.end_turn()
         self._delivery.end_turn()
@@ -399,7 +527,7 @@ class CodexConverter:
         elif owner.subagent is not None:
             yield from self._notices.status(owner, "error", error.message, status="failed")
         else:
-            self._error_reported = True
+            self._state.is_error_reported = True
             yield self._notices.failure(error)
 
     # --- What is about the session ---
@@ -415,7 +543,7 @@ class CodexConverter:
                 yield Update(body=SessionUpdated(title=name))
             case native.ThreadClosed() if is_main:
                 if not self._delivery.is_in_flight:
-                    self._is_open = False
+                    self._state.trigger(Trigger.UNLOADED)
             case _:
                 if isinstance(notification, native.HookStarted):
                     yield from self._begin_turn(owner)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,11 +13,11 @@ from msgspec.json import encode
 from dragoman.agents.codex import native, native_items
 from dragoman.agents.codex.items import ThreadItems
 from dragoman.agents.codex.notices import Notices
-from dragoman.agents.codex.subagents import Owner
+from dragoman.agents.codex.subagents import Owner, Threads
 from dragoman.agents.codex.tools import ToolCalls, diff_of, paths_of
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
-from dragoman.steps import AskPermission, AskQuestion, Request, Resolve, Respond, Step, Withdraw
+from dragoman.steps import AskPermission, AskQuestion, Resolve, Respond, Step, Withdraw
 from dragoman.wire.decode import decode as decode_json
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, RpcError
 
@@ -152,17 +152,21 @@ def decode(request: native.ServerRequest) -> AnyRequest:
 # --- Requests that wait for an answer ---
 
 Answer = AnswerPermission | AnswerQuestion
-Steer = Callable[[str, str], Request]
-"""A text for the running turn, and the tag of the reply → the request that sends it."""
 
 
 class PendingRequests:
     """The requests that wait for a person, by their keys."""
 
     def __init__(
-        self, directory: str, items: ThreadItems, tools: ToolCalls, notices: Notices
+        self,
+        directory: str,
+        threads: Threads,
+        items: ThreadItems,
+        tools: ToolCalls,
+        notices: Notices,
     ) -> None:
         self._directory = directory
+        self._threads = threads
         self._items = items
         self._tools = tools
         self._notices = notices
@@ -208,15 +212,16 @@ class PendingRequests:
         key = owner.key(params.item_id)
         return key if key in calls else None
 
-    def answer(self, answer: Answer, steer: Steer | None = None) -> Iterator[Step]:
-        """A person, or a rule, has decided; `steer` sends a text into the running turn.
+    def answer(self, answer: Answer, turn_id: str | None) -> Iterator[Step]:
+        """A person, or a rule, has decided; `turn_id` is a running turn that takes messages.
 
         Codex takes no reason with a refusal: it is sent before, as a message of a person. Sent
         after the refusal it would cut the model's next answer short.
         """
         match answer:
-            case AnswerPermission(reply="reject", message=str(why)) if why and steer is not None:
-                yield steer(why, f"explain:{answer.key}")
+            case AnswerPermission(reply="reject", message=str(why)) if why and turn_id is not None:
+                tag, text = f"explain:{answer.key}", [{"type": "text", "text": why}]
+                yield self._threads.request("turn/steer", tag, expectedTurnId=turn_id, input=text)
                 self._delayed_refusals[answer.key] = answer
             case _:
                 yield self._response(answer)

@@ -84,6 +84,10 @@ class Threads:
             fields={} if is_done else {"reason": turn.status},
         )
 
+    def request(self, method: str, tag: str, **params: Any) -> Request:
+        """A request about the session's own thread."""
+        return Request(method=method, params={"threadId": self.main, **params}, tag=tag)
+
     def interrupt(self) -> Iterator[Request]:
         """Interrupt the turns of all subagents."""
         self._interrupted_threads |= self._running_turns.keys()

@@ -153,7 +153,7 @@ class ConversationState:
         self.last_turn_id: str | None = None
         """The turn that ended last: what still comes under its name begins nothing."""
         self.is_interrupting = False
-        """A person wants the turn to end; it may not have begun yet, and is told then."""
+        """A person wants the turn to end; before Codex has named it, the request waits for that."""
         self.is_error_reported = False
         """The error that fails the turn is in the stream."""
         self.resume_id = spec.tentative_id or (None if spec.fork else spec.native_session_id)
@@ -161,7 +161,7 @@ class ConversationState:
         self.tentative_id = spec.tentative_id
         """The same, as long as Codex may not have stored the thread."""
         self.is_bound = False
-        """The session was told that Codex can resume the thread."""
+        """The daemon knows that Codex can resume the thread."""
 
     def trigger(self, trigger: Trigger) -> None:
         """Go where the tables say, or stay."""

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from msgspec import Struct, inspect
 
-from dragoman.agents.codex import ADAPTER, items, lines, native, replies, wanted
+from dragoman.agents.codex import ADAPTER, native, native_items, requests
 from tests.agents.live import command
 
 Schema = dict[str, Any]
@@ -98,28 +98,28 @@ def checked(kind: type[Struct], schema: Schema, document: Schema, where: str) ->
 
 
 def test_every_notification_is_known_and_no_other(folder: Path) -> None:
-    assert set(methods(folder, "ServerNotification")) == lines.KNOWN
+    assert set(methods(folder, "ServerNotification")) == native.KNOWN_NOTIFICATIONS
 
 
 def test_every_request_is_known_and_no_other(folder: Path) -> None:
-    assert set(methods(folder, "ServerRequest")) == wanted.KNOWN
+    assert set(methods(folder, "ServerRequest")) == set(requests.REQUESTS)
 
 
 def test_notifications_have_what_we_read(folder: Path) -> None:
     found = methods(folder, "ServerNotification")
     wrong = {
         method: checked(kind, *found[method], method)
-        for method, kind in lines.TOLD.items()
-        if kind is not native.Warned
+        for method, kind in native.NOTIFICATIONS.items()
+        if kind is not native.WarningNotification
     }
     assert [each for problem in wrong.values() for each in problem] == []
 
 
 def test_each_kind_of_warning_has_a_text_that_we_read(folder: Path) -> None:
     found = methods(folder, "ServerNotification")
-    ours = {field.encode_name for field in msgspec.structs.fields(native.Warned)}
-    for method, kind in lines.TOLD.items():
-        if kind is native.Warned:
+    ours = {field.encode_name for field in msgspec.structs.fields(native.WarningNotification)}
+    for method, kind in native.NOTIFICATIONS.items():
+        if kind is native.WarningNotification:
             (schema,) = variants(*found[method])
             assert {"message", "summary"} & set(schema["required"]) <= ours
             assert set(schema["properties"]) & {"message", "summary"}
@@ -129,7 +129,7 @@ def test_requests_have_what_we_read(folder: Path) -> None:
     found = methods(folder, "ServerRequest")
     wrong = [
         problem
-        for method, kind in wanted.KINDS.items()
+        for method, kind in requests.REQUESTS.items()
         for problem in checked(kind, *found[method], method)
     ]
     assert wrong == []
@@ -141,7 +141,7 @@ def test_every_type_of_item_is_modelled_and_has_what_we_read(folder: Path) -> No
         each["properties"]["type"]["enum"][0]: each
         for each in document["definitions"]["ThreadItem"]["oneOf"]
     }
-    ours = {str(kind.__struct_config__.tag): kind for kind in get_args(items.Known)}
+    ours = {str(kind.__struct_config__.tag): kind for kind in get_args(native_items.KnownItem)}
     assert set(ours) == set(theirs)
     wrong = [
         problem
@@ -154,12 +154,14 @@ def test_every_type_of_item_is_modelled_and_has_what_we_read(folder: Path) -> No
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("ThreadStart", replies.Opened),
-        ("ThreadResume", replies.Resumed),
-        ("ThreadFork", replies.Opened),
+        ("ThreadStart", native.ThreadResponse),
+        ("ThreadResume", native.ThreadResumeResponse),
+        ("ThreadFork", native.ThreadResponse),
     ],
 )
-def test_replies_have_what_we_read(folder: Path, name: str, kind: type[replies.Opened]) -> None:
+def test_replies_have_what_we_read(
+    folder: Path, name: str, kind: type[native.ThreadResponse]
+) -> None:
     (file,) = folder.rglob(f"{name}Response.json")
     document = json.loads(file.read_text())
     assert checked(kind, document, document, name) == []
@@ -169,7 +171,7 @@ def test_a_list_of_items_has_what_we_read(folder: Path) -> None:
     (file,) = folder.rglob("ThreadItemsListResponse.json")
     document = json.loads(file.read_text())
     entry = document["properties"]["data"]["items"]
-    assert checked(replies.Entry, entry, document, "ThreadItemsList") == []
+    assert checked(native.ItemEntry, entry, document, "ThreadItemsList") == []
 
 
 def test_the_last_turns_of_a_thread_have_what_we_read(folder: Path) -> None:
@@ -177,11 +179,11 @@ def test_the_last_turns_of_a_thread_have_what_we_read(folder: Path) -> None:
     document = json.loads(file.read_text())
     assert "initialTurnsPage" in document["properties"]
     turn = document["definitions"]["TurnsPage"]["properties"]["data"]["items"]
-    assert checked(replies.Turn, turn, document, "ThreadResume") == []
+    assert checked(native.TurnEntry, turn, document, "ThreadResume") == []
 
 
 @pytest.mark.parametrize("name", ["TurnStart", "ReviewStart"])
 def test_replies_that_begin_a_turn_have_what_we_read(folder: Path, name: str) -> None:
     (file,) = folder.rglob(f"{name}Response.json")
     document = json.loads(file.read_text())
-    assert checked(replies.Begun, document, document, name) == []
+    assert checked(native.TurnResponse, document, document, name) == []

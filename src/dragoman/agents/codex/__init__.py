@@ -1,20 +1,18 @@
-"""Codex: one app server for all sessions of an environment, JSON-RPC over stdio."""
+"""The record of facts about Codex: one app server for all sessions of an environment."""
 
 from __future__ import annotations
 
 from typing import get_args
 
 from dragoman.adapter import Adapter
-from dragoman.agents.codex.catalogue import CATALOGUE
 from dragoman.agents.codex.convert import CodexConverter
-from dragoman.agents.codex.ignored import IGNORED
-from dragoman.agents.codex.launch import delete_request, launch
-from dragoman.agents.codex.lines import route
+from dragoman.agents.codex.launch import HANDSHAKE, delete_request, launch
+from dragoman.agents.codex.native import route
 from dragoman.agents.codex.package import PACKAGE
-from dragoman.agents.codex.probe_recipes import PROBE_RECIPES
+from dragoman.agents.codex.probes import IGNORED, PROBE_RECIPES
+from dragoman.agents.codex.settings import CATALOGUE
 from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
-from dragoman.steps import Notify, Request
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature))
 _EFFORT = ("low", "medium", "high", "xhigh")
@@ -24,7 +22,7 @@ ADAPTER = Adapter(
     name="Codex",
     event_prefix="codex",
     capabilities=Capabilities(
-        # It never says that a session ends; where one does, it is us who say so.
+        # Codex never says that a session ends; where one does, the daemon says so.
         native=_FEATURES - {"sessionLifecycle"},
         shown=_FEATURES,
         stability="stable",
@@ -48,16 +46,7 @@ ADAPTER = Adapter(
     probe_recipes=PROBE_RECIPES,
     launch=launch,
     converter=CodexConverter,
-    handshake=(
-        Request(
-            method="initialize",
-            params={
-                "clientInfo": {"name": "dragoman", "title": "Dragoman", "version": "1"},
-                "capabilities": {"experimentalApi": True},
-            },
-        ),
-        Notify(method="initialized"),
-    ),
+    handshake=HANDSHAKE,
     route=route,
     delete_request=delete_request,
     terms={

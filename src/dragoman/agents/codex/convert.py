@@ -1,23 +1,25 @@
-"""Codex's dialect: threads of one app server, in JSON-RPC both ways."""
+"""The converter: a session's thread on a Codex app server, in JSON-RPC both ways."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum, auto
 from typing import Any, assert_never
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from dragoman.adapter import Spec
-from dragoman.agents.codex import items, lines, native, replies, wanted
-from dragoman.agents.codex.desk import Desk
-from dragoman.agents.codex.launch import input_of, opening, turn_of
-from dragoman.agents.codex.manners import Manners
+from dragoman.agents.codex import native, native_items, requests
+from dragoman.agents.codex.delivery import Delivery
+from dragoman.agents.codex.items import ThreadItems, between_turns
+from dragoman.agents.codex.launch import open_request, turn_input, turn_request
 from dragoman.agents.codex.notices import Notices
-from dragoman.agents.codex.outbox import Outbox
-from dragoman.agents.codex.threads import Owner, Threads
-from dragoman.agents.codex.usage import Meter
-from dragoman.agents.codex.work import Work, between_turns
+from dragoman.agents.codex.requests import PendingRequests
+from dragoman.agents.codex.settings import SessionSettings
+from dragoman.agents.codex.subagents import Owner, Threads
+from dragoman.agents.codex.tools import ToolCalls
+from dragoman.agents.codex.usage import TokenCounter
 from dragoman.facts import Exit
 from dragoman.schema.commands import (
     AnswerPermission,
@@ -43,60 +45,209 @@ from dragoman.steps import (
 )
 from dragoman.wire.jsonrpc import Reply, Result, key_of
 
-LOOK_BACK = 50
-"""So many items back a message is looked for that was to join a turn."""
-DOUBTFUL = "Codex took this message, and does not tell whether the model has heard it"
-KNOWN = "Codex had this message before it, or the daemon, was restarted"
+SEARCH_LIMIT = 50
+"""So many items back a thread is searched for a message that was to join a turn."""
+UNCONFIRMED = "Codex took this message, and does not tell whether the model has heard it"
+ALREADY_DELIVERED = "Codex had this message before it, or the daemon, was restarted"
 _OUTCOMES: dict[str, Outcome] = {"completed": "completed", "interrupted": "interrupted"}
 
 
+# --- The conversation's state ---
+#
+# Two machines run side by side. The thread's says whether messages can be sent at all. The
+# turn's says how much of the running turn is known: Codex names a turn in the reply to
+# `turn/start` and in `turn/started`, and the stream shows it from the person's message on, which
+# Codex repeats as an item (its echo), or from the first item that comes before the echo.
+#
+#     thread   CLOSED ──> OPENING ──> OPEN            turn   IDLE ──> ACCEPTED ──> RUNNING ──> IDLE
+#                 └──────────┴──────────┘                      └────> ECHOED ───────┘
+#
+# They are two because neither follows from the other: nothing promises that Codex unloads a
+# thread only between its turns, or that a resumed thread begins no turn before the reply to
+# `thread/resume`. Naming and showing a turn are two triggers for the same reason: what comes
+# first does not matter. A trigger that a table does not list leaves the state as it is, since an
+# agent may say anything at any time, and the stream goes on.
+
+
+class ThreadState(Enum):
+    """Whether the session has a thread on the app server."""
+
+    CLOSED = auto()
+    """There is none: not asked for yet, refused, unloaded, or gone with its process."""
+    OPENING = auto()
+    """It is asked for; messages are queued."""
+    OPEN = auto()
+    """Messages can be sent."""
+
+
+class TurnState(Enum):
+    """How much is known of the turn that the session's thread runs."""
+
+    IDLE = auto()
+    """No turn runs. A message that is to begin one may be on its way."""
+    ACCEPTED = auto()
+    """Codex has named the turn, and the stream does not show it."""
+    ECHOED = auto()
+    """The stream shows the turn by the echo of its message, and Codex has not named it."""
+    RUNNING = auto()
+    """The turn has a name, and the stream shows it."""
+
+
+class Trigger(Enum):
+    """What changes a state."""
+
+    OPEN_SENT = auto()
+    OPENED = auto()
+    OPEN_REFUSED = auto()
+    UNLOADED = auto()
+    TURN_NAMED = auto()
+    TURN_SHOWN = auto()
+    TURN_ENDED = auto()
+    PROCESS_EXITED = auto()
+
+
+THREAD_TRANSITIONS: dict[ThreadState, dict[Trigger, ThreadState]] = {
+    ThreadState.CLOSED: {
+        Trigger.OPEN_SENT: ThreadState.OPENING,
+    },
+    ThreadState.OPENING: {
+        Trigger.OPENED: ThreadState.OPEN,
+        Trigger.OPEN_REFUSED: ThreadState.CLOSED,
+        Trigger.PROCESS_EXITED: ThreadState.CLOSED,
+    },
+    ThreadState.OPEN: {
+        Trigger.UNLOADED: ThreadState.CLOSED,
+        Trigger.PROCESS_EXITED: ThreadState.CLOSED,
+    },
+}
+TURN_TRANSITIONS: dict[TurnState, dict[Trigger, TurnState]] = {
+    TurnState.IDLE: {
+        Trigger.TURN_NAMED: TurnState.ACCEPTED,
+        Trigger.TURN_SHOWN: TurnState.ECHOED,
+    },
+    TurnState.ACCEPTED: {
+        Trigger.TURN_SHOWN: TurnState.RUNNING,
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+    TurnState.ECHOED: {
+        Trigger.TURN_NAMED: TurnState.RUNNING,
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+    TurnState.RUNNING: {
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+}
+
+
+class ConversationState:
+    """The two machines, and the facts that are independent of them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.thread = ThreadState.CLOSED
+        self.turn = TurnState.IDLE
+        self.turn_id: str | None = None
+        """Codex's name of the turn, where it is ACCEPTED or RUNNING."""
+        self.last_turn_id: str | None = None
+        """The turn that ended last: what still comes under its name begins nothing."""
+        self.is_interrupting = False
+        """A person wants the turn to end; before Codex has named it, the request waits for that."""
+        self.is_error_reported = False
+        """The error that fails the turn is in the stream."""
+        self.resume_id = spec.tentative_id or (None if spec.fork else spec.native_session_id)
+        """The thread that Codex is asked to resume; None: it is asked for a new one."""
+        self.tentative_id = spec.tentative_id
+        """The same, as long as Codex may not have stored the thread."""
+        self.is_bound = False
+        """The daemon knows that Codex can resume the thread."""
+
+    def trigger(self, trigger: Trigger) -> None:
+        """Go where the tables say, or stay."""
+        self.thread = THREAD_TRANSITIONS[self.thread].get(trigger, self.thread)
+        self.turn = TURN_TRANSITIONS[self.turn].get(trigger, self.turn)
+
+    @property
+    def in_stream(self) -> bool:
+        """Whether the stream shows the turn."""
+        return self.turn in (TurnState.ECHOED, TurnState.RUNNING)
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """The turn's name, for the stream."""
+        return None if self.turn_id is None else {"native_turn_id": self.turn_id}
+
+    def name_turn(self, turn_id: str) -> None:
+        """Codex has named the turn; a review gets another name when it starts."""
+        self.turn_id = turn_id
+        self.trigger(Trigger.TURN_NAMED)
+
+    def show_turn(self, thread_id: str | None) -> Iterator[Step]:
+        """Show the turn in the stream, if it is not there. From now on Codex stores its thread."""
+        if not self.is_bound or self.resume_id != thread_id:
+            self.resume_id, self.tentative_id, self.is_bound = thread_id, None, True
+            yield Bind(thread_id)
+        if not self.in_stream:
+            self.trigger(Trigger.TURN_SHOWN)
+            yield BeginTurn(metadata=self.metadata)
+
+    def end_turn(self, turn_id: str) -> None:
+        """The turn is over."""
+        self.last_turn_id, self.turn_id = turn_id, None
+        self.trigger(Trigger.TURN_ENDED)
+
+    def exit(self) -> None:
+        """The process is gone, and its turn with it."""
+        self.turn_id, self.is_interrupting = None, False
+        self.trigger(Trigger.PROCESS_EXITED)
+
+
+# --- The converter ---
+
+
 class CodexConverter:
-    """Speaks for one session's thread, on one app server after another."""
+    """Converts for one session's thread, on one app server after another."""
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
         self._threads = Threads()
-        self._kept = spec.tentative_id or (None if spec.fork else spec.native_session_id)
-        """The thread that Codex can resume."""
-        self._perhaps = spec.tentative_id
-        """It may not have kept this one yet."""
-        self._bound = False
-        self._manners = Manners(spec)
-        self._outbox = Outbox()
-        self._work = Work()
+        self._state = ConversationState(spec)
+        self._settings = SessionSettings(spec)
+        self._delivery = Delivery()
+        self._tools = ToolCalls()
+        self._items = ThreadItems(self._tools)
         self._notices = Notices()
-        self._meter = Meter()
-        self._desk = Desk(spec.directory, self._work, self._notices)
-        self._turn: str | None = None
-        self._ended: str | None = None
-        self._begun = False
-        """The turn is in the stream."""
-        self._interrupting = False
-        self._said_why = False
+        self._tokens = TokenCounter()
+        self._requests = PendingRequests(
+            spec.directory, self._threads, self._items, self._tools, self._notices
+        )
 
     # --- The process ---
 
     def on_open(self, spec: Spec) -> Iterator[Step]:
-        """Start a thread, or go on with one."""
-        self._spec, self._manners = spec, Manners(spec)
-        self._outbox.opening()
-        if self._kept is not None:
-            yield Claim(self._kept)
-        method, params = opening(spec, self._kept)
-        yield Request(method=method, params={**params, **self._manners.thread()}, tag="open")
+        """Start a thread, or resume one."""
+        self._spec, self._settings = spec, SessionSettings(spec)
+        self._state.trigger(Trigger.OPEN_SENT)
+        if self._state.resume_id is not None:
+            yield Claim(self._state.resume_id)
+        method, params = open_request(spec, self._state.resume_id)
+        params |= self._settings.thread_params()
+        yield Request(method=method, params=params, tag="open")
 
     def on_close(self, exit: Exit) -> Iterator[Step]:
         """Forget what was on its way, and who worked."""
-        self._turn, self._begun, self._interrupting = None, False, False
-        self._outbox.forget()
-        self._threads.forget()
-        self._work.forget()
-        self._desk.forget()
+        self._state.exit()
+        self._delivery.reset()
+        self._threads.reset()
+        self._items.reset()
+        self._requests.reset()
         return iter(())
 
     def steers(self) -> bool:
-        """Whether a turn runs that takes more."""
-        return self._turn is not None and self._outbox.steerable and not self._interrupting
+        """Whether a turn runs that takes more messages."""
+        has_turn = self._state.turn_id is not None
+        return has_turn and self._delivery.steerable and not self._state.is_interrupting
 
     # --- To the agent ---
 
@@ -108,297 +259,292 @@ class CodexConverter:
             case Interrupt():
                 yield from self._interrupt()
             case AnswerPermission() | AnswerQuestion():
-                yield from self._desk.answer(command, self._aside if self.steers() else None)
+                turn_id = self._state.turn_id if self.steers() else None
+                yield from self._requests.answer(command, turn_id)
             case Configure():
-                yield Update(body=self._manners.configure(command))
-                self._spec = self._manners.applied(self._spec)
+                yield Update(body=self._settings.configure(command))
+                self._spec = self._settings.apply_to(self._spec)
             case _:
                 assert_never(command)
 
     def _prompt(self, prompt: Prompt) -> Iterator[Step]:
-        if not self._outbox.is_open:
-            self._outbox.early(prompt)
-            if not self._outbox.is_opening:
-                yield from self.on_open(self._spec)  # the last try failed
-        elif self._turn is not None:
-            self._outbox.joins(prompt)
-            yield self._request("turn/steer", f"steer:{prompt.message_id}",
-                                expectedTurnId=self._turn, input=input_of(prompt),
+        if self._state.thread is not ThreadState.OPEN:
+            self._delivery.enqueue(prompt)
+            if self._state.thread is ThreadState.CLOSED:
+                yield from self.on_open(self._spec)
+        elif self._state.turn_id is not None:
+            self._delivery.send_into_turn(prompt)
+            yield self._threads.request("turn/steer", f"steer:{prompt.message_id}",
+                                expectedTurnId=self._state.turn_id, input=turn_input(prompt),
                                 clientUserMessageId=prompt.message_id)  # fmt: skip
         else:
-            yield from self._start(prompt)
+            yield from self._start_turn(prompt)
 
-    def _start(self, prompt: Prompt) -> Iterator[Step]:
-        turn = self._outbox.turn_with(prompt)
+    def _start_turn(self, prompt: Prompt) -> Iterator[Step]:
+        turn = self._delivery.pop_turn(prompt)
         if turn is not None:
-            yield from self._not_again(prompt, turn)
+            yield from self._already_delivered(prompt, turn)
             return
-        if self._outbox.seeks(prompt):
-            yield self._request("thread/items/list", "seek", sortDirection="desc", limit=LOOK_BACK)
+        if self._delivery.search_first(prompt):
+            yield self._threads.request(
+                "thread/items/list", "search", sortDirection="desc", limit=SEARCH_LIMIT
+            )
             return
-        method, params = turn_of(prompt)
-        manners = self._manners.turn()
+        method, params = turn_request(prompt)
+        settings = self._settings.turn_params()
         if method == "turn/start":
-            params |= manners
-        elif manners:
-            yield self._request("thread/settings/update", "settings", **manners)
-        self._outbox.starts(prompt, plain=method == "turn/start")
-        yield self._request(method, f"start:{prompt.message_id}", **params)
+            params |= settings
+        elif settings:
+            yield self._threads.request("thread/settings/update", "settings", **settings)
+        self._delivery.send_as_turn(prompt, plain=method == "turn/start")
+        yield self._threads.request(method, f"start:{prompt.message_id}", **params)
 
-    def _not_again(self, prompt: Prompt, turn: str) -> Iterator[Step]:
-        self._turn = self._ended = turn
-        yield from self._open_turn()
+    def _already_delivered(self, prompt: Prompt, turn: str) -> Iterator[Step]:
+        """Show a message that Codex got before a restart, in a turn that is over."""
+        self._state.name_turn(turn)
+        yield from self._state.show_turn(self._threads.main)
         yield Delivered(message_id=prompt.message_id)
-        yield from self._notices.status(self._threads.owner(None), "not answered again", KNOWN)
-        yield EndTurn(outcome="interrupted", metadata=self._turn_metadata())
-        self._turn, self._begun = None, False
+        owner = self._threads.owner(None)
+        yield from self._notices.status(owner, "not answered again", ALREADY_DELIVERED)
+        yield EndTurn(outcome="interrupted", metadata=self._state.metadata)
+        self._state.end_turn(turn)
 
     def _interrupt(self) -> Iterator[Step]:
-        self._interrupting = True
-        if self._turn is not None:
-            yield self._request("turn/interrupt", "interrupt", turnId=self._turn)
-        yield from self._threads.stop()
-
-    def _aside(self, text: str, tag: str) -> Request:
-        words = [{"type": "text", "text": text}]
-        return self._request("turn/steer", tag, expectedTurnId=self._turn, input=words)
-
-    def _request(self, method: str, tag: str, **params: Any) -> Request:
-        return Request(method=method, params={"threadId": self._threads.main, **params}, tag=tag)
+        self._state.is_interrupting = True
+        if self._state.turn_id is not None:
+            yield self._threads.request("turn/interrupt", "interrupt", turnId=self._state.turn_id)
+        yield from self._threads.interrupt()
 
     # --- Replies ---
 
     def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
-        """Translate what became of a request."""
-        what, _, message_id = tag.partition(":")
-        match what:
+        """Translate the reply to a request."""
+        purpose, _, key = tag.partition(":")
+        match purpose:
             case "open" if isinstance(reply, Result):
-                yield from self._at_home(replies.opened(reply))
+                yield from self._on_thread(native.decode_thread(reply))
             case "open":
-                yield from self._not_opened(reply)
+                yield from self._on_no_thread(reply)
             case "start" if isinstance(reply, Result):
-                yield from self._accepted(replies.turn_of(reply))
+                yield from self._on_turn_accepted(native.decode_turn_id(reply))
             case "start":
-                yield from self._refused(message_id, reply)
-            case "seek":
-                self._outbox.found(replies.listed(reply))
-                yield from self._next()
+                yield from self._on_turn_refused(key, reply)
+            case "search":
+                self._delivery.on_search_result(native.decode_item_list(reply))
+                yield from self._start_next()
             case "explain":
-                yield from self._desk.release(message_id)
+                yield from self._requests.send_delayed(key)
             case "steer" if isinstance(reply, Result):
-                self._outbox.accepted(message_id)
+                self._delivery.accept(key)
             case "steer":
                 # The turn is over by now, or takes nothing: the message gets one of its own.
-                self._outbox.later(message_id)
-                yield from self._next()
+                self._delivery.requeue(key)
+                yield from self._start_next()
             case _:
                 return
 
-    def _at_home(self, found: replies.Resumed) -> Iterator[Step]:
-        self._threads.main = found.thread.id
-        yield Claim(found.thread.id)
-        told = self._manners.opened(found.model, found.reasoning_effort)
-        yield Update(body=replace(told, title=found.thread.name or UNSET))
-        if self._kept is None:
+    def _on_thread(self, response: native.ThreadResumeResponse) -> Iterator[Step]:
+        thread = response.thread
+        self._threads.main = thread.id
+        yield Claim(thread.id)
+        update = self._settings.on_thread_opened(response.model, response.reasoning_effort)
+        yield Update(body=replace(update, title=thread.name or UNSET))
+        if self._state.resume_id is None:
             # Its first message must be looked for there, should it ever be sent again.
-            self._kept = self._perhaps = found.thread.id
-            yield Bind(found.thread.id, resumable=False)
-        self._outbox.opened(found.known)
-        yield from self._next()
+            self._state.resume_id = self._state.tentative_id = thread.id
+            yield Bind(thread.id, resumable=False)
+        self._state.trigger(Trigger.OPENED)
+        self._delivery.on_thread_opened(response.turn_of_message)
+        yield from self._start_next()
 
-    def _not_opened(self, reply: Reply) -> Iterator[Step]:
-        lost = replies.is_lost(reply)
-        if lost and self._kept == self._perhaps:
-            # Codex was killed before it had written anything down: nothing is lost.
-            self._kept = self._perhaps = None
+    def _on_no_thread(self, reply: Reply) -> Iterator[Step]:
+        is_unknown = native.is_unknown_thread(reply)
+        if is_unknown and self._state.resume_id == self._state.tentative_id:
+            # Codex was killed before it had stored the thread: nothing is lost.
+            self._state.resume_id = self._state.tentative_id = None
             yield from self.on_open(self._spec)
             return
-        self._interrupting = False
-        waiting = self._outbox.refused()
-        for prompt in waiting:
+        self._state.is_interrupting = False
+        self._state.trigger(Trigger.OPEN_REFUSED)
+        prompts = self._delivery.clear_queue()
+        for prompt in prompts:
             yield Delivered(message_id=prompt.message_id)
-        code = "thread_not_found" if lost else "thread_not_opened"
-        yield Report(message=replies.why(reply), code=code)
-        if waiting:
+        code = "thread_not_found" if is_unknown else "thread_not_opened"
+        yield Report(message=native.error_message(reply), code=code)
+        if prompts:
             yield EndTurn(outcome="failed")
-        if lost:
-            yield EndSession(reason="error", message=replies.why(reply))
+        if is_unknown:
+            yield EndSession(reason="error", message=native.error_message(reply))
 
-    def _accepted(self, turn: str | None) -> Iterator[Step]:
-        if turn is not None and turn != self._ended and self._turn is None:
-            self._turn = turn
-            if self._interrupting:
+    def _on_turn_accepted(self, turn: str | None) -> Iterator[Step]:
+        if turn is not None and turn != self._state.last_turn_id and self._state.turn_id is None:
+            self._state.name_turn(turn)
+            if self._state.is_interrupting:
                 yield from self._interrupt()
 
-    def _refused(self, message_id: str, reply: Reply) -> Iterator[Step]:
-        self._interrupting = False
-        self._outbox.heard(message_id)
+    def _on_turn_refused(self, message_id: str, reply: Reply) -> Iterator[Step]:
+        self._state.is_interrupting = False
+        self._delivery.drop(message_id)
         yield Delivered(message_id=message_id)
-        yield Report(message=replies.why(reply), code="refused")
+        yield Report(message=native.error_message(reply), code="refused")
         yield EndTurn(outcome="failed")
-        yield from self._next()
+        yield from self._start_next()
 
-    def _next(self) -> Iterator[Step]:
-        """What waits here for the end of a turn, or for its thread."""
-        while self._turn is None and (prompt := self._outbox.next()) is not None:
-            yield from self._start(prompt)
+    def _start_next(self) -> Iterator[Step]:
+        """Send what is queued, now that the thread is open or a turn is over."""
+        while self._state.turn_id is None and (prompt := self._delivery.pop_next()) is not None:
+            yield from self._start_turn(prompt)
 
     # --- From the agent ---
 
     def receive(self, message: bytes) -> Iterator[Step]:
         """Translate what the agent says. Raise only msgspec errors, and only before a step."""
-        told = lines.decode(message)
-        owner = self._threads.owner(told.thread_id)
-        match told:
-            case native.Piece():
-                yield from self._begun_by(owner)
-                yield from self._work.piece(told, owner)
+        event = native.decode(message)
+        owner = self._threads.owner(event.thread_id)
+        match event:
+            case native.ItemDelta():
+                yield from self._begin_turn(owner)
+                yield from self._items.delta(event, owner)
             case native.ItemStarted(item=raw):
-                yield from self._item(items.decode(raw), owner, over=False)
+                yield from self._item(native_items.decode(raw), owner, is_complete=False)
             case native.ItemCompleted(item=raw):
-                yield from self._item(items.decode(raw), owner, over=True)
+                yield from self._item(native_items.decode(raw), owner, is_complete=True)
             case native.TurnStarted():
-                yield from self._turn_started(told, owner)
+                yield from self._turn_started(event, owner)
             case native.TurnCompleted():
-                yield from self._turn_completed(told, owner)
-            case native.Wanted():
-                yield from self._asked(told, owner)
+                yield from self._turn_completed(event, owner)
+            case native.ServerRequest():
+                yield from self._server_request(event, owner)
             case native.RequestResolved(request_id=request_id):
-                stopped = self._interrupting or self._threads.is_stopped(owner)
-                yield from self._desk.resolved(key_of(request_id), interrupted=stopped)
-            case native.ErrorTold():
-                yield from self._error(told, owner)
-            case native.UsageUpdated():
-                in_turn = self._turn is not None and told.turn_id != self._ended
-                yield from self._meter.hear(told, owner, in_turn=in_turn)
+                is_interrupted = self._state.is_interrupting or self._threads.is_interrupted(owner)
+                key = key_of(request_id)
+                yield from self._requests.resolve(key, is_interrupted=is_interrupted)
+            case native.ErrorNotification():
+                yield from self._error(event, owner)
+            case native.UsageUpdated(turn_id=turn_id):
+                in_turn = self._state.turn_id is not None and turn_id != self._state.last_turn_id
+                yield from self._tokens.update(event, owner, in_turn=in_turn)
             case _:
-                yield from self._about(told, owner)
+                yield from self._notice(event, owner)
 
-    def _item(self, item: items.AnyItem, owner: Owner, *, over: bool) -> Iterator[Step]:
-        if isinstance(item, items.UserMessage):
-            yield from () if over else self._said(item, owner)
+    def _item(
+        self, item: native_items.AnyItem, owner: Owner, *, is_complete: bool
+    ) -> Iterator[Step]:
+        if isinstance(item, native_items.UserMessage):
+            yield from () if is_complete else self._user_message(item, owner)
             return
-        yield from self._begun_by(owner)
-        steps = self._work.completed if over else self._work.started
-        for step in steps(item, owner):
-            yield step if self._turn is not None else between_turns(step, owner)
+        yield from self._begin_turn(owner)
+        convert = self._items.complete if is_complete else self._items.start
+        for step in convert(item, owner):
+            yield step if self._state.turn_id is not None else between_turns(step, owner)
         yield from self._threads.adopt(item, owner)
 
-    def _asked(self, asked: native.Wanted, owner: Owner) -> Iterator[Step]:
-        wish = wanted.decode(asked)
-        yield from self._begun_by(owner)
-        # Between turns nobody waits at the desk, and nothing would ever end what it began.
-        heard = self._begun or owner.subagent is not None
-        yield from self._desk.asked(asked, wish if heard else wanted.Other(), owner)
+    def _server_request(self, request: native.ServerRequest, owner: Owner) -> Iterator[Step]:
+        params = requests.decode(request)
+        yield from self._begin_turn(owner)
+        if not self._state.in_stream and owner.subagent is None:
+            # Between turns nothing would ever end the request.
+            params = requests.UnsupportedRequest()
+        yield from self._requests.ask(request, params, owner)
 
-    def _said(self, item: items.UserMessage, owner: Owner) -> Iterator[Step]:
-        """Words to the model: a person's, which we know, or Codex's own."""
-        if self._outbox.is_shown(item.client_id):
+    def _user_message(self, item: native_items.UserMessage, owner: Owner) -> Iterator[Step]:
+        """Input to the model: a person's message that we sent, or Codex's own."""
+        if self._delivery.was_shown(item.client_id):
             return
-        yield from self._work.cut(owner)
+        yield from self._items.cut_messages(owner)
         message_id = None
         if owner.subagent is None:
-            message_id = self._outbox.echoed(item.client_id, item.text)
+            message_id = self._delivery.match_echo(item.client_id, item.text)
         if message_id is None:
-            yield from self._work.said(item, owner)
+            yield from self._items.system_message(item, owner)
             return
-        yield from self._open_turn()
+        yield from self._state.show_turn(self._threads.main)
         yield Echo(message_id=message_id, native_id=item.id, text=item.text)
 
-    def _open_turn(self) -> Iterator[Step]:
-        if not self._bound or self._kept != self._threads.main:
-            # From its first message on Codex keeps a thread, and can resume it.
-            self._kept, self._perhaps, self._bound = self._threads.main, None, True
-            yield Bind(self._kept)
-        if not self._begun:
-            self._begun = True
-            yield BeginTurn(metadata=self._turn_metadata())
-
-    def _begin(self) -> Iterator[Step]:
-        """Something is done before the person's message was repeated, if it ever is."""
-        if self._begun or self._turn is None:
+    def _begin_turn(self, owner: Owner) -> Iterator[Step]:
+        """The session's turn does something before Codex repeats the person's message, if ever."""
+        if owner.subagent is not None or self._state.in_stream or self._state.turn_id is None:
             return
-        yield from self._open_turn()
-        message_id = self._outbox.unheard()
+        yield from self._state.show_turn(self._threads.main)
+        message_id = self._delivery.show_before_echo()
         if message_id is not None:
             yield Delivered(message_id=message_id)
 
-    def _begun_by(self, owner: Owner) -> Iterator[Step]:
-        return self._begin() if owner.subagent is None else iter(())
-
-    def _turn_metadata(self) -> dict[str, Any] | None:
-        return None if self._turn is None else {"native_turn_id": self._turn}
-
     # --- Turns ---
 
-    def _turn_started(self, told: native.TurnStarted, owner: Owner) -> Iterator[Step]:
+    def _turn_started(self, notification: native.TurnStarted, owner: Owner) -> Iterator[Step]:
         if owner.subagent is not None:
-            yield from self._threads.began(told, owner)
+            yield from self._threads.start_turn(notification, owner)
             return
-        self._said_why = False
-        if self._turn != told.turn.id:
+        self._state.is_error_reported = False
+        if self._state.turn_id != notification.turn.id:
             # A review goes on under another id than the one it was accepted with.
-            self._turn = told.turn.id
-            if self._interrupting:
+            self._state.name_turn(notification.turn.id)
+            if self._state.is_interrupting:
                 yield from self._interrupt()
-        if not self._outbox.expects_echo:
-            yield from self._begin()
+        if not self._delivery.expects_echo:
+            yield from self._begin_turn(owner)
 
-    def _turn_completed(self, told: native.TurnCompleted, owner: Owner) -> Iterator[Step]:
-        turn = told.turn
+    def _turn_completed(self, notification: native.TurnCompleted, owner: Owner) -> Iterator[Step]:
+        turn = notification.turn
         if turn.status == "interrupted":
-            yield from self._work.stop(owner)
+            yield from self._tools.terminate(owner)
         else:
-            yield from self._work.leave(owner)
+            yield from self._tools.detach(owner)
         if owner.subagent is not None:
-            yield from self._work.abandon(owner)
-            yield from self._threads.ended(told, owner)
+            yield from self._items.abandon(owner)
+            yield from self._threads.end_turn(notification, owner)
             return
-        self._turn = self._turn or turn.id
-        yield from self._begin()
-        for message_id in self._outbox.doubtful():
+        if self._state.turn_id is None:
+            self._state.name_turn(turn.id)
+        yield from self._begin_turn(owner)
+        for message_id in self._delivery.pop_unconfirmed():
             yield Delivered(message_id=message_id)
-            yield from self._notices.status(owner, "perhaps not heard", DOUBTFUL)
+            yield from self._notices.status(owner, "perhaps not heard", UNCONFIRMED)
         if turn.status == "completed":
-            yield from self._work.finish(owner)
-        if turn.status == "failed" and turn.error is not None and not self._said_why:
+            yield from self._items.complete_messages(owner)
+        if turn.status == "failed" and turn.error is not None and not self._state.is_error_reported:
             yield self._notices.failure(turn.error)
-        about = {**(self._turn_metadata() or {}), "duration_ms": turn.duration_ms}
+        metadata = {**(self._state.metadata or {}), "duration_ms": turn.duration_ms}
         yield EndTurn(
             outcome=_OUTCOMES.get(turn.status, "failed"),
-            usage=self._meter.usage(),
-            metadata={name: value for name, value in about.items() if value is not None},
+            usage=self._tokens.end_turn(),
+            metadata={name: value for name, value in metadata.items() if value is not None},
         )
-        self._ended, self._turn = turn.id, None
-        self._begun = self._interrupting = self._said_why = False
-        self._work.turn_over(owner.thread)
-        self._notices.turn_over()
-        self._outbox.turn_over()
-        yield from self._next()
+        self._state.end_turn(turn.id)
+        self._state.is_interrupting = self._state.is_error_reported = False
+        self._items.end_turn(owner.thread)
+        self._notices.end_turn()
+        self._delivery.end_turn()
+        yield from self._start_next()
 
-    def _error(self, told: native.ErrorTold, owner: Owner) -> Iterator[Step]:
-        yield from self._begun_by(owner)
-        if told.will_retry:
-            yield from self._work.cut(owner, "retracted")  # it is said anew
-            yield from self._notices.retry(told.error, owner)
+    def _error(self, notification: native.ErrorNotification, owner: Owner) -> Iterator[Step]:
+        error = notification.error
+        yield from self._begin_turn(owner)
+        if notification.will_retry:
+            yield from self._items.cut_messages(owner, "retracted")  # the model says it anew
+            yield from self._notices.retry(error, owner)
         elif owner.subagent is not None:
-            yield from self._notices.status(owner, "error", told.error.message, status="failed")
+            yield from self._notices.status(owner, "error", error.message, status="failed")
         else:
-            self._said_why = True
-            yield self._notices.failure(told.error)
+            self._state.is_error_reported = True
+            yield self._notices.failure(error)
 
     # --- What is about the session ---
 
-    def _about(self, told: native.Told | native.Remark, owner: Owner) -> Iterator[Step]:
-        main = owner.subagent is None
-        match told:
-            case native.SettingsUpdated(thread_settings=settings) if main:
-                yield Update(body=self._manners.settled(settings))
-            case native.NameUpdated(thread_name=str(name)) if main:
+    def _notice(
+        self, notification: native.Notification | native.OtherNotification, owner: Owner
+    ) -> Iterator[Step]:
+        is_main = owner.subagent is None
+        match notification:
+            case native.SettingsUpdated(thread_settings=settings) if is_main:
+                yield Update(body=self._settings.on_model(settings.model, settings.effort))
+            case native.NameUpdated(thread_name=str(name)) if is_main:
                 yield Update(body=SessionUpdated(title=name))
-            case native.Closed() if main:
-                self._outbox.closed()
+            case native.ThreadClosed() if is_main:
+                if not self._delivery.is_in_flight:
+                    self._state.trigger(Trigger.UNLOADED)
             case _:
-                if isinstance(told, native.HookStarted):
-                    yield from self._begun_by(owner)
-                yield from self._notices.told(told, owner)
+                if isinstance(notification, native.HookStarted):
+                    yield from self._begin_turn(owner)
+                yield from self._notices.show(notification, owner)

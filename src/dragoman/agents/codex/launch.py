@@ -1,4 +1,4 @@
-"""How Codex is started, and how what was asked for becomes a thread and its input."""
+"""How an app server is started and greeted, and the requests that open threads and begin turns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,23 @@ from typing import Any
 from dragoman.adapter import Spec
 from dragoman.facts import Launch
 from dragoman.schema.commands import Attachment, Prompt
-from dragoman.steps import Request
+from dragoman.steps import Notify, Request
+
+HANDSHAKE = (
+    Request(
+        method="initialize",
+        params={
+            "clientInfo": {"name": "dragoman", "title": "Dragoman", "version": "1"},
+            "capabilities": {"experimentalApi": True},
+        },
+    ),
+    Notify(method="initialized"),
+)
+"""What an app server is sent first, once."""
 
 
 def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
-    """One app server for each environment; what one session wants goes to its thread."""
+    """One app server for each environment; a session's own settings go to its thread."""
     return Launch(
         argv=(*command, "app-server"),
         env=spec.env,
@@ -23,18 +35,18 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
 
 
 def delete_request(thread: str, for_good: bool) -> Request:
-    """The server need not keep the thread in mind; nor, if it is for good, in its lists."""
+    """Let the server unload the thread; if it is for good, remove it from its lists, too."""
     method = "thread/archive" if for_good else "thread/unsubscribe"
     return Request(method=method, params={"threadId": thread})
 
 
-def opening(spec: Spec, kept: str | None) -> tuple[str, dict[str, Any]]:
-    """How a thread is started, resumed or forked, and with what, beside how it works."""
+def open_request(spec: Spec, resume_id: str | None) -> tuple[str, dict[str, Any]]:
+    """The method that starts, resumes or forks a thread, and its params without settings."""
     params = _thread_params(spec)
-    if kept is not None:
+    if resume_id is not None:
         page = {"limit": 1, "itemsView": "summary"}
-        about = {"threadId": kept, "excludeTurns": True, "initialTurnsPage": page}
-        return "thread/resume", {**about, **params}
+        thread = {"threadId": resume_id, "excludeTurns": True, "initialTurnsPage": page}
+        return "thread/resume", {**thread, **params}
     if spec.fork:
         origin = {"threadId": spec.native_session_id, "excludeTurns": True}
         return "thread/fork", {**origin, **params}
@@ -43,7 +55,7 @@ def opening(spec: Spec, kept: str | None) -> tuple[str, dict[str, Any]]:
 
 def _thread_params(spec: Spec) -> dict[str, Any]:
     servers = {
-        name: _server(config, spec.marks)
+        name: _mcp_server(config, spec.marks)
         for name, config in spec.mcp.items()
         if config.get("enabled") is not False
     }
@@ -56,7 +68,7 @@ def _thread_params(spec: Spec) -> dict[str, Any]:
 
 
 def _skill_roots(spec: Spec) -> dict[str, Any]:
-    """The session's skills: for its thread alone, which remembers them."""
+    """The session's skills, for its thread alone; a resumed thread still has them."""
     if not spec.skills:
         return {}
     roots = [
@@ -69,10 +81,10 @@ def _skill_roots(spec: Spec) -> dict[str, Any]:
     return {"selectedCapabilityRoots": roots}
 
 
-def _server(config: dict[str, Any], marks: dict[str, str]) -> dict[str, Any]:
-    """An MCP server as Codex writes it down."""
+def _mcp_server(config: dict[str, Any], marks: dict[str, str]) -> dict[str, Any]:
+    """An MCP server in the words of Codex's configuration."""
     if config["type"] in ("remote", "http"):
-        told = {
+        settings = {
             "url": config["url"],
             "http_headers": config.get("headers"),
             "env_http_headers": config.get("envHeaders"),
@@ -81,7 +93,7 @@ def _server(config: dict[str, Any], marks: dict[str, str]) -> dict[str, Any]:
     else:
         command = config["command"]
         words = [command] if isinstance(command, str) else list(command)
-        told = {
+        settings = {
             "command": words[0],
             "args": [*words[1:], *(config.get("args") or ())],
             "env": {**(config.get("environment") or {}), **(config.get("env") or {}), **marks},
@@ -89,48 +101,47 @@ def _server(config: dict[str, Any], marks: dict[str, str]) -> dict[str, Any]:
         }
     timeout = config.get("timeoutMs") or config.get("timeout")
     if timeout is not None:
-        told["startup_timeout_sec"] = told["tool_timeout_sec"] = timeout / 1000
-    return {name: value for name, value in told.items() if value not in (None, {})}
+        settings["startup_timeout_sec"] = settings["tool_timeout_sec"] = timeout / 1000
+    return {name: value for name, value in settings.items() if value not in (None, {})}
 
 
-def turn_of(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-    """The request that begins a turn; two of Codex's own commands have their own."""
+def turn_request(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+    """The request that begins a turn; two of Codex's own commands have methods of their own."""
     command, _, rest = prompt.text.strip().partition(" ")
     if command == "/compact" and not rest:
         return "thread/compact/start", {}
     if command == "/review":
-        words = "\n\n".join(filter(None, (rest.strip(), *map(_named, prompt.attachments))))
-        custom = {"type": "custom", "instructions": words}
-        return "review/start", {"target": custom if words else {"type": "uncommittedChanges"}}
+        lines = (rest.strip(), *map(_file_line, prompt.attachments))
+        instructions = "\n\n".join(filter(None, lines))
+        custom = {"type": "custom", "instructions": instructions}
+        target = custom if instructions else {"type": "uncommittedChanges"}
+        return "review/start", {"target": target}
     return "turn/start", {
-        "input": input_of(prompt),
+        "input": turn_input(prompt),
         "clientUserMessageId": prompt.message_id,
     }
 
 
-def input_of(prompt: Prompt) -> list[dict[str, Any]]:
-    """A person's words, with images as such and other files named so that they are read."""
+def turn_input(prompt: Prompt) -> list[dict[str, Any]]:
+    """A person's text and images; other files are named in the text, for the model to read."""
     parts: list[dict[str, Any]] = []
-    words = [prompt.text] if prompt.text else []
+    lines = [prompt.text] if prompt.text else []
     for file in prompt.attachments:
         image = prompt.images.get(file.path)
         if image is None:
-            words.append(_named(file))
+            lines.append(_file_line(file))
         else:
             data = base64.b64encode(image).decode()
             parts.append({"type": "image", "url": f"data:{file.mime};base64,{data}"})
-    return [*_text("\n\n".join(words)), *parts]
+    text = "\n\n".join(lines)
+    return [*([{"type": "text", "text": text}] if text else ()), *parts]
 
 
-def words_of(prompt: Prompt) -> str:
-    """The words of a message, as Codex repeats them."""
-    return "".join(part["text"] for part in input_of(prompt) if part["type"] == "text")
+def input_text(prompt: Prompt) -> str:
+    """The text of a message, as Codex repeats it."""
+    return "".join(part["text"] for part in turn_input(prompt) if part["type"] == "text")
 
 
-def _text(words: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": words}] if words else []
-
-
-def _named(file: Attachment) -> str:
-    named = file.filename and file.filename != file.path.rpartition("/")[2]
-    return f"Attached file: {file.path}" + (f" ({file.filename})" if named else "")
+def _file_line(file: Attachment) -> str:
+    has_name = file.filename and file.filename != file.path.rpartition("/")[2]
+    return f"Attached file: {file.path}" + (f" ({file.filename})" if has_name else "")

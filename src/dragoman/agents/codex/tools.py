@@ -1,4 +1,4 @@
-"""Tools of Codex, as items: what was called with what, and what it gave back."""
+"""Tool calls and their results, commands that outlive their turn, and diffs of patches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from dragoman.agents.codex import items
-from dragoman.agents.codex.patches import refs_of
-from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex import native, native_items
+from dragoman.agents.codex.subagents import Owner
 from dragoman.schema.items import (
     ContentPart,
     FileRef,
@@ -21,79 +20,152 @@ from dragoman.schema.items import (
     ToolCall,
     ToolResult,
 )
-from dragoman.steps import Blob, CompleteItem, Content, ItemFields, StartItem, Step, whole
+from dragoman.steps import (
+    Blob,
+    CompleteItem,
+    Content,
+    Delta,
+    ItemFields,
+    Request,
+    StartItem,
+    Step,
+    whole,
+)
+from dragoman.wire.diff import diff, headed
 
-_LATE = items.WebSearch | items.ImageGeneration
-"""What these are called with is known at their end only."""
-_REJECTED = items.Said(message="user rejected MCP tool call")
-"""To Codex a call that was refused has failed."""
+_LATE_ARGUMENTS = native_items.WebSearch | native_items.ImageGeneration
+"""Codex tells what these are called with only when they end."""
+_REJECTED = native_items.ErrorMessage(message="user rejected MCP tool call")
+"""To Codex a call that a person refused has failed."""
 _MIMES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif",
           "webp": "image/webp"}  # fmt: skip
 
 
-def returned(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
-    """What a tool gave back; `begun`: some of it was there before."""
-    key = owner.key(tool.id)
-    if isinstance(tool, _LATE):
-        yield CompleteItem(key=key, content=(_call(tool),))
-    if not begun:
-        yield result(tool, owner)
-    output, more = _given(tool)
-    status: ItemStatus = "failed" if _failed(tool) else "completed"
-    yield CompleteItem(
-        key=f"{key}:result",
-        content=(ToolResult(call_id=tool.id, output=output), *more),
-        status=status,
-        fields=_end_fields(tool),
-    )
+class ToolCalls:
+    """The tool calls under way in the session's threads."""
+
+    def __init__(self) -> None:
+        self.pending: dict[str, native_items.Tool] = {}
+        """Calls without a result, by their keys."""
+        self._open_results: set[str] = set()
+        """Keys of calls whose result is open, because some output was there before their end."""
+        self._background: dict[str, native_items.CommandExecution] = {}
+        """Commands that run on after their turn."""
+
+    def start(self, tool: native_items.Tool, owner: Owner) -> Iterator[Step]:
+        """A call begins."""
+        self.pending[owner.key(tool.id)] = tool
+        yield from _start_call(tool, owner)
+
+    def output(self, delta: native.ItemDelta, owner: Owner) -> Iterator[Step]:
+        """A command prints something, in its turn or after it."""
+        key = owner.key(delta.item_id)
+        if key in self._background:
+            status = Status(label="command.output", detail=delta.delta)
+            yield from whole(_after_turn(self._background[key], owner, status))
+            return
+        tool = self.pending.get(key)
+        if tool is not None and key not in self._open_results:
+            self._open_results.add(key)
+            yield _start_result(tool, owner)
+        yield Delta(_result_key(key), delta.delta, "output")
+
+    def complete(self, tool: native_items.Tool, owner: Owner) -> Iterator[Step]:
+        """A call has its result."""
+        key = owner.key(tool.id)
+        if self.pending.pop(key, None) is None:
+            # It began as an item that could not be decoded.
+            yield CompleteItem(key=key)
+            yield from _start_call(tool, owner)
+        is_open = key in self._open_results
+        self._open_results.discard(key)
+        yield from _open_result(tool, owner, is_open=is_open)
+        text, more = _output(tool)
+        status: ItemStatus = "failed" if _has_failed(tool) else "completed"
+        yield CompleteItem(
+            key=_result_key(key),
+            content=(ToolResult(call_id=tool.id, output=text), *more),
+            status=status,
+            fields=_result_fields(tool),
+        )
+
+    def complete_background(self, item: native_items.AnyItem, owner: Owner) -> tuple[Step, ...]:
+        """A command ends after its turn; nothing, if the item is not such a command."""
+        in_background = self._background.pop(owner.key(item.id), None) is not None
+        if not in_background or not isinstance(item, native_items.CommandExecution):
+            return ()
+        label = "command.failed" if _has_failed(item) else "command.completed"
+        result = {
+            "command": item.command,
+            "exit_code": item.exit_code,
+            "output": item.aggregated_output,
+            "duration_ms": item.duration_ms,
+        }
+        status = Status(label=label, detail=item.command)
+        return whole(_after_turn(item, owner, status, Json(json=result)))
+
+    def detach(self, owner: Owner) -> Iterator[Step]:
+        """The turn is over, and its commands run on: close their results with the output so far."""
+        for key, tool in self._commands(owner.thread).items():
+            self._background[key] = tool
+            del self.pending[key]
+            if key not in self._open_results:
+                yield msgspec.structs.replace(_start_result(tool, owner), source="daemon")
+            yield CompleteItem(
+                key=_result_key(key),
+                status="failed",
+                fields={"reason": "runs on"},
+                source="daemon",
+            )
+
+    def terminate(self, owner: Owner) -> Iterator[Request]:
+        """End the commands of a turn: in Codex they outlive even a turn that is interrupted."""
+        for tool in self._commands(owner.thread).values():
+            if tool.process_id is not None:
+                params = {"threadId": owner.thread, "processId": tool.process_id}
+                method = "thread/backgroundTerminals/terminate"
+                yield Request(method=method, params=params, tag="end")
+
+    def fail(self, owner: Owner) -> Iterator[Step]:
+        """The turn is over, and its calls will have no result."""
+        for key in _of_thread(self.pending, owner.thread):
+            tool = self.pending[key]
+            yield from _open_result(tool, owner, is_open=key in self._open_results)
+            yield CompleteItem(
+                key=_result_key(key), status="failed", fields={"reason": "interrupted"}
+            )
+
+    def end_turn(self, thread: str) -> None:
+        """Forget the calls of a turn; its commands may still print and end."""
+        self._background.update(self._commands(thread))
+        for key in _of_thread(self.pending, thread):
+            del self.pending[key]
+        self._open_results -= set(_of_thread(self._open_results, thread))
+
+    def reset(self) -> None:
+        """Forget everything: the process is gone."""
+        self.pending.clear()
+        self._open_results.clear()
+        self._background.clear()
+
+    def _commands(self, thread: str) -> dict[str, native_items.CommandExecution]:
+        tools = ((key, self.pending[key]) for key in _of_thread(self.pending, thread))
+        return {key: tool for key, tool in tools if isinstance(tool, native_items.CommandExecution)}
 
 
-def failed(tool: items.Tool, owner: Owner, *, begun: bool) -> Iterator[Step]:
-    """A tool that will give nothing back any more."""
-    key = owner.key(tool.id)
-    if isinstance(tool, _LATE):
-        yield CompleteItem(key=key, content=(_call(tool),))
-    if not begun:
-        yield result(tool, owner)
-    yield CompleteItem(key=f"{key}:result", status="failed", fields={"reason": "interrupted"})
+def _of_thread(keys: Iterable[str], thread: str) -> list[str]:
+    return [key for key in keys if key.startswith(f"{thread}:")]
 
 
-def left(tool: items.CommandExecution, owner: Owner, *, begun: bool) -> Iterator[Step]:
-    """A command that runs on after its turn, in which it gives nothing back any more."""
-    if not begun:
-        yield msgspec.structs.replace(result(tool, owner), source="daemon")
-    key = f"{owner.key(tool.id)}:result"
-    yield CompleteItem(key=key, status="failed", fields={"reason": "runs on"}, source="daemon")
+def _result_key(key: str) -> str:
+    return f"{key}:result"
 
 
-def printed_later(tool: items.CommandExecution, text: str, owner: Owner) -> Iterable[Step]:
-    """What a command prints after its turn; its result is complete by then."""
-    return whole(_later(tool, owner, Status(label="command.output", detail=text)))
+# --- Calls ---
 
 
-def ended_later(tool: items.CommandExecution, owner: Owner) -> Iterable[Step]:
-    """A command ends after its turn, with all that it ever printed."""
-    label = "command.failed" if _failed(tool) else "command.completed"
-    about = {
-        "command": tool.command,
-        "exit_code": tool.exit_code,
-        "output": tool.aggregated_output,
-        "duration_ms": tool.duration_ms,
-    }
-    parts = (Status(label=label, detail=tool.command), Json(json=about))
-    return whole(_later(tool, owner, *parts))
-
-
-def _later(tool: items.Tool, owner: Owner, *parts: ContentPart) -> StartItem:
-    key = owner.key(tool.id)
-    item = owner.item(
-        key=f"{key}:later", kind="status", role="system", native_id=tool.id, content=parts
-    )
-    return msgspec.structs.replace(item, parent=key)
-
-
-def called(tool: items.Tool, owner: Owner) -> Iterator[Step]:
-    """A call; its arguments are whole at once, but for those that come with the result."""
+def _start_call(tool: native_items.Tool, owner: Owner) -> Iterator[Step]:
+    """A call; its arguments are complete at once, but for those that come with the result."""
     key = owner.key(tool.id)
     yield owner.item(
         key=key,
@@ -103,58 +175,69 @@ def called(tool: items.Tool, owner: Owner) -> Iterator[Step]:
         content=(_call(tool),),
         fields=_fields(tool),
     )
-    if not isinstance(tool, _LATE):
+    if not isinstance(tool, _LATE_ARGUMENTS):
         yield CompleteItem(key=key, content=(_call(tool),))
 
 
-def _call(tool: items.Tool) -> ToolCall:
-    name, arguments = _named(tool)
+def _call(tool: native_items.Tool) -> ToolCall:
+    name, arguments = _name_and_arguments(tool)
     text = msgspec.json.encode(arguments).decode()
     return ToolCall(name=name, arguments=text, call_id=tool.id)
 
 
-def _named(tool: items.Tool) -> tuple[str, Any]:
-    """A tool's name, and what it was called with."""
+def _name_and_arguments(tool: native_items.Tool) -> tuple[str, Any]:
+    """A tool's name, and what it is called with."""
     match tool:
-        case items.CommandExecution():
+        case native_items.CommandExecution():
             return "commandExecution", {"command": tool.command, "cwd": tool.cwd}
-        case items.FileChange():
+        case native_items.FileChange():
             return "fileChange", {"changes": msgspec.to_builtins(tool.changes)}
-        case items.McpToolCall():
+        case native_items.McpToolCall():
             return f"mcp__{tool.server}__{tool.tool}", tool.arguments
-        case items.DynamicToolCall():
+        case native_items.DynamicToolCall():
             return "__".join(filter(None, (tool.namespace, tool.tool))), tool.arguments
-        case items.CollabAgentToolCall():
-            about = {
+        case native_items.CollabAgentToolCall():
+            arguments = {
                 "prompt": tool.prompt,
                 "model": tool.model,
                 "reasoningEffort": tool.reasoning_effort,
                 "receiverThreadIds": list(tool.receiver_thread_ids) or None,
             }
-            return tool.tool, {name: value for name, value in about.items() if value is not None}
-        case items.WebSearch():
+            return tool.tool, {name: each for name, each in arguments.items() if each is not None}
+        case native_items.WebSearch():
             return "webSearch", {"query": tool.query, "action": tool.action}
-        case items.ImageView():
+        case native_items.ImageView():
             return "imageView", {"path": tool.path}
-        case items.ImageGeneration():
+        case native_items.ImageGeneration():
             return "imageGeneration", {"prompt": tool.revised_prompt}
         case _:
             return "unknown", None
 
 
-def _fields(tool: items.Tool) -> ItemFields:
+def _fields(tool: native_items.Tool) -> ItemFields:
     match tool:
-        case items.CommandExecution():
+        case native_items.CommandExecution():
             return {"command": tool.command, **({"cwd": tool.cwd} if tool.cwd else {})}
-        case items.McpToolCall():
+        case native_items.McpToolCall():
             return {"server": tool.server}
         case _:
             return {}
 
 
-def result(tool: items.Tool, owner: Owner) -> StartItem:
+# --- Results ---
+
+
+def _open_result(tool: native_items.Tool, owner: Owner, *, is_open: bool) -> Iterator[Step]:
+    """Complete the arguments that come late, and open the result if no output did."""
+    if isinstance(tool, _LATE_ARGUMENTS):
+        yield CompleteItem(key=owner.key(tool.id), content=(_call(tool),))
+    if not is_open:
+        yield _start_result(tool, owner)
+
+
+def _start_result(tool: native_items.Tool, owner: Owner) -> StartItem:
     return owner.item(
-        key=f"{owner.key(tool.id)}:result",
+        key=_result_key(owner.key(tool.id)),
         kind="tool_result",
         role="tool",
         native_id=tool.id,
@@ -163,27 +246,36 @@ def result(tool: items.Tool, owner: Owner) -> StartItem:
     )
 
 
-def _failed(tool: items.Tool) -> bool:
+def _after_turn(tool: native_items.Tool, owner: Owner, *parts: ContentPart) -> StartItem:
+    """A status item under a call whose result was completed with its turn."""
+    key = owner.key(tool.id)
+    item = owner.item(
+        key=f"{key}:later", kind="status", role="system", native_id=tool.id, content=parts
+    )
+    return msgspec.structs.replace(item, parent=key)
+
+
+def _has_failed(tool: native_items.Tool) -> bool:
     match tool:
-        case items.DynamicToolCall(success=False):
+        case native_items.DynamicToolCall(success=False):
             return True
-        case items.ImageGeneration(failure=failure) if failure is not None:
+        case native_items.ImageGeneration(failure=failure) if failure is not None:
             return True
         case _:
             return _status(tool) in ("failed", "declined", "interrupted")
 
 
-def _status(tool: items.Tool) -> str:
+def _status(tool: native_items.Tool) -> str:
     return str(getattr(tool, "status", "completed"))
 
 
-def _end_fields(tool: items.Tool) -> ItemFields:
+def _result_fields(tool: native_items.Tool) -> ItemFields:
     fields = _fields(tool)
     if _status(tool) in ("declined", "interrupted"):
         fields["reason"] = _status(tool)
-    if isinstance(tool, items.McpToolCall) and tool.error == _REJECTED:
+    if isinstance(tool, native_items.McpToolCall) and tool.error == _REJECTED:
         fields["reason"] = "declined"
-    if isinstance(tool, items.CommandExecution) and tool.exit_code is not None:
+    if isinstance(tool, native_items.CommandExecution) and tool.exit_code is not None:
         fields["exit_code"] = tool.exit_code
     duration = getattr(tool, "duration_ms", None)
     if duration is not None:
@@ -191,46 +283,48 @@ def _end_fields(tool: items.Tool) -> ItemFields:
     return fields
 
 
-def _given(tool: items.Tool) -> tuple[str, Content]:
-    """What a tool gave back: text, and whatever else."""
+def _output(tool: native_items.Tool) -> tuple[str, Content]:
+    """The output of a tool: its text, and other parts."""
     match tool:
-        case items.CommandExecution():
+        case native_items.CommandExecution():
             return tool.aggregated_output or "", ()
-        case items.FileChange():
-            return "", refs_of(tool.changes) if tool.status == "completed" else ()
-        case items.McpToolCall(error=items.Said(message=message)):
+        case native_items.FileChange():
+            return "", _file_refs(tool.changes) if tool.status == "completed" else ()
+        case native_items.McpToolCall(error=native_items.ErrorMessage(message=message)):
             return message, ()
-        case items.McpToolCall(result=result):
-            return _mixed(result.content, result.structured_content) if result else ("", ())
-        case items.DynamicToolCall():
-            return _mixed(tool.content_items or (), None)
-        case items.CollabAgentToolCall():
-            return _words_of(tool), (Json(json=tool.agents_states),) if tool.agents_states else ()
-        case items.WebSearch():
+        case native_items.McpToolCall(result=result):
+            return _content(result.content, result.structured_content) if result else ("", ())
+        case native_items.DynamicToolCall():
+            return _content(tool.content_items or (), None)
+        case native_items.CollabAgentToolCall():
+            return _last_messages(tool), (
+                Json(json=tool.agents_states),
+            ) if tool.agents_states else ()
+        case native_items.WebSearch():
             return "", (Json(json=tool.results),) if tool.results else ()
-        case items.ImageView():
+        case native_items.ImageView():
             return "", (FileRef(path=tool.path, action="read"), _image(tool.path))
-        case items.ImageGeneration():
-            return "", _picture(tool)
+        case native_items.ImageGeneration():
+            return "", _generated_image(tool)
         case _:
             return "", ()
 
 
-def _words_of(tool: items.CollabAgentToolCall) -> str:
-    """What the subagents said last."""
-    said = (state.get("message") for state in tool.agents_states.values()
-            if isinstance(state, dict))  # fmt: skip
-    return "\n".join(message for message in said if isinstance(message, str))
+def _last_messages(tool: native_items.CollabAgentToolCall) -> str:
+    """The last message of each subagent."""
+    messages = (state.get("message") for state in tool.agents_states.values()
+                if isinstance(state, dict))  # fmt: skip
+    return "\n".join(message for message in messages if isinstance(message, str))
 
 
-def _mixed(parts: tuple[Any, ...], structured: Any) -> tuple[str, Content]:
-    """Texts are the output; images and other bytes are stored; the rest is kept as it is."""
-    words: list[str] = []
+def _content(parts: tuple[Any, ...], structured: Any) -> tuple[str, Content]:
+    """Text is the output; images and other bytes are stored; other parts stay as they are."""
+    texts: list[str] = []
     more: list[Any] = []
     for part in parts:
         match part:
             case {"type": "text" | "inputText", "text": str(text)}:
-                words.append(text)
+                texts.append(text)
             case {"type": "image" | "audio", "data": str(data)}:
                 more.append(_blob(data, part.get("mimeType")) or Json(json=part))
             case {"type": "resource", "resource": {"blob": str(data)} as resource}:
@@ -242,19 +336,19 @@ def _mixed(parts: tuple[Any, ...], structured: Any) -> tuple[str, Content]:
                 more.append(Json(json=part))
     if structured is not None:
         more.append(Json(json=structured))
-    return "\n".join(words), tuple(more)
+    return "\n".join(texts), tuple(more)
 
 
 def _resource(part: dict[str, Any], resource: dict[str, Any], data: str) -> Content:
-    """The bytes, and what else is known of them."""
+    """The bytes of a resource, and its other fields."""
     blob = _blob(data, resource.get("mimeType") or "application/octet-stream")
     if blob is None:
         return (Json(json=part),)
-    about = {name: value for name, value in resource.items() if name != "blob"}
-    return blob, Json(json={**part, "resource": about})
+    fields = {name: value for name, value in resource.items() if name != "blob"}
+    return blob, Json(json={**part, "resource": fields})
 
 
-def _picture(tool: items.ImageGeneration) -> Content:
+def _generated_image(tool: native_items.ImageGeneration) -> Content:
     blob = _blob(tool.result, "image/png") if tool.result else None
     if blob is not None:
         return (blob,)
@@ -264,12 +358,49 @@ def _picture(tool: items.ImageGeneration) -> Content:
 
 
 def _image(path: str) -> Image:
-    """An image that Codex tells the place of, and not the bytes."""
+    """An image of which Codex tells the path, and not the bytes."""
     return Image(path=path, mime=_MIMES.get(path.rpartition(".")[2].lower()))
 
 
 def _blob(data: str, mime: Any) -> Blob | None:
     try:
         return Blob(data=base64.b64decode(data), mime=mime if isinstance(mime, str) else None)
-    except ValueError:  # letters that no base64 has, or too few
+    except ValueError:  # no valid base64
         return None
+
+
+# --- Diffs ---
+
+
+def diff_of(change: native_items.Change) -> str:
+    """The diff of one file. Codex sends hunks for an update, and else the whole content.
+
+    The hunks of a file that moves end with a line that says so.
+    """
+    match change.kind.type:
+        case "add":
+            return diff(change.path, None, change.diff)
+        case "delete":
+            return diff(change.path, change.diff, None)
+        case _:
+            to = change.kind.move_path
+            hunks = change.diff if to is None else change.diff.removesuffix(f"\n\nMoved to: {to}")
+            return headed(change.path, hunks, to)
+
+
+def paths_of(changes: Iterable[native_items.Change]) -> tuple[str, ...]:
+    """The files of a patch, also where they move to."""
+    pairs = ((change.path, change.kind.move_path) for change in changes)
+    return tuple(dict.fromkeys(path for pair in pairs for path in pair if path))
+
+
+def _file_refs(changes: Iterable[native_items.Change]) -> tuple[FileRef, ...]:
+    """The files of a patch, each with its diff."""
+    return tuple(
+        FileRef(
+            path=change.kind.move_path or change.path,
+            action="write" if change.kind.type == "add" else "patch",
+            diff=diff_of(change),
+        )
+        for change in changes
+    )

@@ -1,14 +1,13 @@
-"""What turns use. Codex counts on through a thread, over resumes and forks."""
+"""The tokens that turns use, from the totals that Codex counts on through a thread."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec.structs import replace
 
 from dragoman.agents.codex import native
-from dragoman.agents.codex.threads import Owner
+from dragoman.agents.codex.subagents import Owner
 from dragoman.schema.events import Context, SessionUpdated, Usage
 from dragoman.steps import Update
 from dragoman.wire import counts
@@ -17,73 +16,61 @@ _COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "o
            "reasoning_output_tokens")  # fmt: skip
 
 
-class Meter:
-    """The totals of the session's threads, and what of them was before the turn."""
+class TokenCounter:
+    """The totals of the session's threads, now and before the turn.
+
+    Codex's totals go on over resumes, and a fork's begin with those of its origin.
+    """
 
     def __init__(self) -> None:
         self._totals: dict[str, native.Tokens] = {}
         self._before: dict[str, native.Tokens] = {}
 
-    def hear(self, told: native.UsageUpdated, owner: Owner, *, in_turn: bool) -> Iterator[Update]:
-        """A thread has used so much; what a subagent uses between turns is the next one's."""
-        thread, usage = owner.thread, told.token_usage
+    def update(
+        self, notification: native.UsageUpdated, owner: Owner, *, in_turn: bool
+    ) -> Iterator[Update]:
+        """A thread's new total; what a subagent uses between turns counts for the next turn."""
+        thread, usage = owner.thread, notification.token_usage
         if owner.subagent is None:
-            yield from _context_of(usage)
+            yield from _context(usage)
         # Of a thread that is resumed Codex tells again what was counted before.
-        total = _counted(usage.total, self._totals.get(thread, native.Tokens()))
+        total = _counts(usage.total, self._totals.get(thread, native.Tokens()))
         if not in_turn and owner.subagent is None:
             self._before[thread] = total
         elif thread not in self._before:
             # A fork begins with what its origin has used.
-            self._before[thread] = _without(total, _counted(usage.last, native.Tokens()))
+            self._before[thread] = _without(total, _counts(usage.last, native.Tokens()))
         self._totals[thread] = total
 
-    def usage(self) -> Usage | None:
-        """The turn's own share; the next turn begins here."""
-        own = [_since(self._before[name], total) for name, total in self._totals.items()]
+    def end_turn(self) -> Usage | None:
+        """What the turn has used; the next one begins here."""
+        shares = [_since(self._before[name], total) for name, total in self._totals.items()]
         self._before = dict(self._totals)
-        used = {name: sum(getattr(each, name) for each in own) for name in _COUNTS}
+        used = {name: sum(getattr(each, name) for each in shares) for name in _COUNTS}
         if not any(used.values()):
             return None
-        cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
+        cached, cache_write = used["cached_input_tokens"], used["cache_write_input_tokens"]
         return Usage(
-            input_tokens=max(0, used["input_tokens"] - cached - written),
+            input_tokens=max(0, used["input_tokens"] - cached - cache_write),
             cached_input_tokens=cached,
-            cache_write_tokens=written,
+            cache_write_tokens=cache_write,
             output_tokens=used["output_tokens"],
             reasoning_tokens=used["reasoning_output_tokens"],
         )
 
 
-class Limits:
-    """The account's limits, of which Codex tells now this and now that, and most of it again."""
-
-    def __init__(self) -> None:
-        self._known: dict[str | None, dict[str, Any]] = {}
-
-    def hear(self, limits: dict[str, Any]) -> Iterator[Update]:
-        """All that is known of a limit, if that changed."""
-        given = limits.get("limitId")
-        name = given if isinstance(given, str) else None
-        known = self._known.get(name, {"limitId": name})
-        now = {**known, **{key: value for key, value in limits.items() if value is not None}}
-        self._known[name] = now
-        if now != known:
-            yield Update(body=SessionUpdated(rate_limits=now))
-
-
-def _context_of(usage: native.TokenUsage) -> Iterator[Update]:
-    """How full the window is: what the last request read and wrote."""
+def _context(usage: native.TokenUsage) -> Iterator[Update]:
+    """How full the context window is: what the last request read and wrote."""
     used = counts.tokens(usage.last.total_tokens)
     window = counts.tokens(usage.model_context_window)
     if used is not None and window is not None:
         yield Update(body=SessionUpdated(context=Context(used=used, window=window)))
 
 
-def _counted(told: native.Tokens, known: native.Tokens) -> native.Tokens:
-    """The counts; in place of what is none, what was known before."""
-    found = {name: counts.tokens(getattr(told, name)) for name in _COUNTS}
-    return replace(known, **{name: count for name, count in found.items() if count is not None})
+def _counts(tokens: native.Tokens, before: native.Tokens) -> native.Tokens:
+    """The counts; a value that is no count stays as it was before."""
+    values = {name: counts.tokens(getattr(tokens, name)) for name in _COUNTS}
+    return replace(before, **{name: count for name, count in values.items() if count is not None})
 
 
 def _without(total: native.Tokens, last: native.Tokens) -> native.Tokens:

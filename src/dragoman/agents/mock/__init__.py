@@ -1,4 +1,4 @@
-"""The built-in mock agent: an adapter like any other, for tests and for a first look."""
+"""The record of facts about the built-in mock agent, for tests and for a first look."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import get_args
 from dragoman.adapter import Adapter
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.agents.mock.launch import COMMAND, launch
-from dragoman.agents.mock.probe_recipes import PROBE_RECIPES
-from dragoman.facts import Capabilities, Feature, IgnoredMessage
+from dragoman.agents.mock.probes import IGNORED, PROBE_RECIPES
+from dragoman.facts import Capabilities, Feature
 from dragoman.schema.http import ModeInfo, ModelInfo
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {"sharedProcess", "steer"}
@@ -34,20 +34,7 @@ ADAPTER = Adapter(
     permission_modes=("default", "plan", "bypass", "acceptEdits"),
     unused=("mcp", "skills"),
     takes_updated_input=True,
-    ignored=(
-        IgnoredMessage(
-            where={"type": "hello"},
-            why="its session is the native_session_id of every event after it",
-        ),
-        IgnoredMessage(
-            where={"type": "turn_started"},
-            why="the turn began when its prompt was delivered; its number is on turn.ended",
-        ),
-        *(
-            IgnoredMessage(where={"type": type, "text": ""}, why="an empty piece adds nothing")
-            for type in ("text_delta", "reasoning_delta", "arguments_delta", "tool_output")
-        ),
-    ),
+    ignored=IGNORED,
     probe_recipes=PROBE_RECIPES,
     launch=launch,
     converter=MockConverter,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.agents.codex.probe_recipes import KEY, config
-
+from dragoman.agents.codex.probes import KEY, config
 from tests.agents.live import Environ
 
 Block = dict[str, Any]

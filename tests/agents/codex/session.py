@@ -18,10 +18,10 @@ from dragoman.steps import Request, Respond
 from dragoman.wire.jsonrpc import Result
 
 THREAD, TURN = "thread-1", "turn-1"
-Told = tuple[str, Any]
+EventData = tuple[str, Any]
 
 
-class Heard:
+class CodexSession:
     """A session of Codex, line by line, in a turn."""
 
     def __init__(self, *, echoes_ids: bool = True) -> None:
@@ -44,28 +44,28 @@ class Heard:
             "item/started", item={"type": "userMessage", "id": "u1", "content": words, **named}
         )
 
-    def tell(self, method: str, **params: Any) -> list[Told]:
+    def tell(self, method: str, **params: Any) -> list[EventData]:
         """What a notification becomes: types and data."""
         line = {"method": method, "params": {"threadId": THREAD, "turnId": TURN, **params}}
         self.interpreter.receive(msgspec.json.encode(line))
         return self._read(self.interpreter.take())
 
-    def item(self, **item: Any) -> list[Told]:
+    def item(self, **item: Any) -> list[EventData]:
         """What an item becomes that begins and is whole."""
         begun = self.tell("item/started", item=item)
         return begun + self.tell("item/completed", item=item)
 
-    def ask(self, method: str, id: int = 0, **params: Any) -> list[Told]:
+    def ask(self, method: str, id: int = 0, **params: Any) -> list[EventData]:
         """What a request of Codex becomes."""
         line = {"method": method, "id": id, "params": {"threadId": THREAD, **params}}
         self.interpreter.on_request(str(id), msgspec.json.encode(line))
         return self._read(self.interpreter.take())
 
-    def say(self, command: Command) -> list[Told]:
+    def say(self, command: Command) -> list[EventData]:
         """What a person's command becomes."""
         return [told for out in self.interpreter.command(command) for told in self._read(out)]
 
-    def on_reply(self, tag: str, result: Any) -> list[Told]:
+    def on_reply(self, tag: str, result: Any) -> list[EventData]:
         """What comes of a request of ours that was answered."""
         line = msgspec.json.encode(result)
         self.interpreter.on_reply(tag, Result(line), line)
@@ -80,12 +80,12 @@ class Heard:
         """Our requests to Codex."""
         return [each for each in self.out if isinstance(each, Request)]
 
-    def _read(self, out: list[Output]) -> list[Told]:
+    def _read(self, out: list[Output]) -> list[EventData]:
         self.out += out
         drafts = [each for each in out if isinstance(each, Draft)]
         return [(draft.body.type, msgspec.to_builtins(draft.body)) for draft in drafts]
 
 
-def completed(events: list[Told]) -> list[Any]:
+def completed(events: list[EventData]) -> list[Any]:
     """The items that are complete."""
     return [data["item"] for type, data in events if type == "item.completed"]

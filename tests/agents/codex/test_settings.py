@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dragoman.agents.codex import ADAPTER
-from dragoman.agents.codex.catalogue import CATALOGUE, read
+from dragoman.agents.codex.settings import CATALOGUE, read_models
 from dragoman.schema.http import ModelInfo, ModelList
 
 
@@ -27,7 +27,7 @@ def test_the_answer_lists_models_with_their_efforts() -> None:
         model("two", isDefault=True, aFutureThing={"deep": []}),
         model("three", hidden=True),
     ]
-    assert read(line(id="models", result={"data": models, "nextCursor": None})) == ModelList(
+    assert read_models(line(id="models", result={"data": models, "nextCursor": None})) == ModelList(
         models=(
             ModelInfo(id="one", name="One", variants=("low", "high"), default_variant="low"),
             ModelInfo(id="two"),
@@ -45,7 +45,7 @@ def test_the_answer_lists_models_with_their_efforts() -> None:
     ],
 )
 def test_another_line_is_no_answer(other: bytes) -> None:
-    assert read(other) is None
+    assert read_models(other) is None
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_another_line_is_no_answer(other: bytes) -> None:
      line(id="models", result={"data": []})],
 )  # fmt: skip
 def test_a_refusal_has_no_models(refusal: bytes) -> None:
-    assert read(refusal) == ModelList(models=())
+    assert read_models(refusal) == ModelList(models=())
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", line(id="models", result={"data": [{}]})])
 def test_garbage_raises_what_is_expected(garbage: bytes) -> None:
     with pytest.raises(msgspec.MsgspecError):
-        read(garbage)
+        read_models(garbage)
 
 
 def test_it_is_greeted_before_it_is_asked() -> None:

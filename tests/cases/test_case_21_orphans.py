@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.runtime.processes import linux
+from dragoman.runtime.processes.cgroup import cgroups_of, create_cgroup
 from tests.daemon import Daemon, running
 from tests.testing.story import Talk, of_type, outcome, said
 
@@ -57,7 +58,7 @@ def ended(daemon: Daemon) -> Iterator[None]:
 def can_pen() -> bool:
     """Whether this machine lets us keep processes together."""
     with subprocess.Popen(["sleep", "60"]) as child:
-        cgroup = linux.cgroup("probe", child.pid, linux.start_time(child.pid))
+        cgroup = create_cgroup("probe", child.pid, linux.start_time(child.pid))
         child.kill()
     if cgroup is not None:
         cgroup.remove()
@@ -167,7 +168,7 @@ def test_case_21_not_even_a_fork_bomb_outruns_the_kernel(data_dir: Path, end: st
             daemon.kill()
             daemon.start()
         assert with_token(name) == set()
-        eventually(lambda: linux.pens(linux.mark_of(data_dir)) == [], "nothing is left of it")
+        eventually(lambda: cgroups_of(linux.mark_of(data_dir)) == [], "nothing is left of it")
         talk.conforms()
 
 

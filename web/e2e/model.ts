@@ -58,9 +58,9 @@ export class Model {
     const home = join(this.#folder, ".codex");
     mkdirSync(home, { recursive: true });
     const code =
-      "import sys; from dragoman.agents.codex.drill import config; print(config(sys.argv[1]))";
+      "import sys; from dragoman.agents.codex.probes import config; print(config(sys.argv[1]))";
     writeFileSync(join(home, "config.toml"), execFileSync(PYTHON, ["-c", code, this.url]));
-    const key = "from dragoman.agents.codex.drill import KEY; print(KEY, end='')";
+    const key = "from dragoman.agents.codex.probes import KEY; print(KEY, end='')";
     const name = execFileSync(PYTHON, ["-c", key], { encoding: "utf8" });
     return { HOME: this.#folder, CODEX_HOME: home, [name]: "sk-fake" };
   }

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.runtime.processes import linux
+from dragoman.runtime.processes.cgroup import Cgroup, create_cgroup
 from dragoman.runtime.processes.linux import Process
 from dragoman.runtime.processes.sweeps import SWEEP_S as SWEEP_S
 from dragoman.runtime.processes.sweeps import Family as Family
@@ -42,16 +43,16 @@ class Child:
         self.family: Family = {self.pid: started}
         """It, and what was ever seen among its descendants."""
         self._process = process
-        self._cgroup: linux.Cgroup | None = None
+        self._cgroup: Cgroup | None = None
 
     def confine(self) -> None:
         """Let the kernel keep it and all that it starts together, where it can. Takes a moment."""
-        self._cgroup = linux.cgroup(self.mark.partition(":")[0], self.pid, self.started)
+        self._cgroup = create_cgroup(self.mark.partition(":")[0], self.pid, self.started)
 
     def kill_cgroup(self) -> None:
         """Kill all that the kernel has kept together."""
         if self._cgroup is not None:
-            self._cgroup.end()
+            self._cgroup.kill()
 
     def keep(self, living: Mapping[int, Process]) -> Family:
         """Forget those of its family that are gone."""
@@ -318,7 +319,7 @@ class ProcessTree:
     def _look(self, sweeps: Sweeps, *, learn: bool) -> bool:
         """Look at everybody once; False: not everybody could be seen."""
         self.looks += 1
-        self._end_pens(Sweeps(each for each in sweeps.all if each.fresh))
+        self._kill_cgroups(Sweeps(each for each in sweeps.all if each.fresh))
         try:
             everyone = {process.pid: process for process in self._meet(sweeps)}
             if learn:
@@ -329,7 +330,7 @@ class ProcessTree:
             return False
         return True
 
-    def _end_pens(self, fresh: Sweeps) -> None:
+    def _kill_cgroups(self, fresh: Sweeps) -> None:
         for sweep in fresh.all:
             sweep.begin()
         for child in self.children() if fresh.all else ():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dragoman.errors import DragomanError
 from dragoman.runtime.processes import linux
+from dragoman.runtime.processes.cgroup import cgroups_of
 from dragoman.runtime.processes.process_tree import Family, process_tree
 from dragoman.store import ProcessRow, Store
 
@@ -65,10 +66,10 @@ async def kill_stale(store: Store, mark: str) -> int:
         found = linux.look(row.pid) if row.boot == boot else None
         if found is not None and found.started == row.started:
             family[row.pid] = row.started
-    pens = linux.pens(mark)
-    count = sum(cgroup.end() for cgroup in pens)
+    cgroups = cgroups_of(mark)
+    count = sum(cgroup.kill() for cgroup in cgroups)
     count += await asyncio.to_thread(process_tree.sweep, f"{mark}:", family, looks=LOOKS)
-    for cgroup in pens:
+    for cgroup in cgroups:
         cgroup.remove()
     await forget(store, "")
     return count

@@ -38,7 +38,7 @@ from dragoman.schema.events import (
 )
 from dragoman.schema.items import ItemKind, ItemStatus, Json, Role, Status, Text
 
-_QUIET = ("status", "system")
+_BETWEEN_TURNS = ("status", "system")
 """Kinds of items that may stand between turns."""
 
 _NO_REASON = "the turn failed; the agent did not say why"
@@ -246,7 +246,7 @@ class Normalizer:
         parts = stored(given.content, self._files_dir, self.out)
         kind, role = content_shape.kind_and_role(given.kind, given.role)
         detached = given.detached and given.subagent is not None
-        idle = detached or kind in _QUIET
+        idle = detached or kind in _BETWEEN_TURNS
         doubled = kind == "tool_result" and self._answered(given.key, parts)
         homeless = self.turn_id is None and given.opens is False and not idle
         if given.key in self.items.open or doubled or homeless:
@@ -269,7 +269,9 @@ class Normalizer:
         item = self.items.open.get(given.key)
         if item is None:
             item = self._stub(given.key, *content_shape.stub(given.key, given.content_type))
-        elif not (item.detached or item.kind in _QUIET):
+        elif (self.turn_id is None or self._prompts.due) and not (
+            item.detached or item.kind in _BETWEEN_TURNS
+        ):
             self._enter_turn()
         if item is None or item.stream is None:
             self._late("delta", {"key": given.key, "delta": given.text})
@@ -282,7 +284,7 @@ class Normalizer:
         """An item for what the agent said without saying that it begins; None: it is too late."""
         if self.items.knows(key) or (kind == "tool_result" and self._answered(key, parts)):
             return None
-        if kind not in _QUIET:
+        if kind not in _BETWEEN_TURNS:
             self._enter_turn()
         return self._open(key, kind, role, parts, "daemon")
 
@@ -291,7 +293,7 @@ class Normalizer:
         parts = None if given.content is None else stored(given.content, self._files_dir, self.out)
         if item is None and parts is not None:
             item = self._stub(given.key, *content_shape.guess(parts), parts)
-        elif item is not None and not item.detached and item.kind not in _QUIET:
+        elif item is not None and not item.detached and item.kind not in _BETWEEN_TURNS:
             self._enter_turn()
         if item is None:
             self._late("completion", {"key": given.key})

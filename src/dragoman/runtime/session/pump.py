@@ -32,7 +32,7 @@ from dragoman.runtime.session.journal import Journal
 from dragoman.runtime.session.message_queue import MessageQueue
 from dragoman.runtime.session.spec import spec_of
 from dragoman.schema.commands import Command, Prompt
-from dragoman.schema.events import Body, Draft
+from dragoman.schema.events import Body, Draft, ItemDelta
 from dragoman.settings import Settings, child_environ
 from dragoman.steps import Delivered
 from dragoman.store import SessionRow, Store
@@ -122,19 +122,28 @@ class Pump:
 
     # --- From the agent ---
 
-    async def receive(self) -> None:
-        """Take some of what the agent said; the write of it goes on while we look for more."""
+    async def receive(self) -> bool:
+        """Take some of what the agent said; the write of it goes on while we look for more.
+
+        False: there was nothing but more of a text.
+        """
         await self.journal.release()
         process = self.process
         if process is None:
-            return None
+            return True
         self._hear(process)
         if self.interpreter.ended:
             await self.stop()  # whoever reads of the end finds no process left
+        outputs = self.interpreter.take()
         try:
-            await self._carry_out(self.interpreter.take())
+            await self._carry_out(outputs)
         except errors.DaemonError as error:
-            return await self.give_up(error)
+            await self.give_up(error)
+            return True
+        return await self._settle(process) or not _is_text(outputs)
+
+    async def _settle(self, process: Channel) -> bool:
+        """See what becomes of the process next; whether anything did."""
         if self.process is None:
             await self.journal.settle()
         elif process.drained:
@@ -142,10 +151,11 @@ class Pump:
             await self._on_exit(process.exit())
         elif process.waiting:
             self._wake()
+            return False
         else:
             await self.journal.settle()
-            await self._dismiss()
-        return None
+            return await self._dismiss()
+        return True
 
     def _hear(self, process: Channel) -> None:
         heard = process.take()
@@ -181,11 +191,13 @@ class Pump:
             await self.receive()
         return True
 
-    async def _dismiss(self) -> None:
-        """A process that lives for one turn has had it."""
-        if self._lifetime == "turn" and self._proven and not self.in_turn:
-            await self.stop(patience_s=PATIENCE_S)
-            await self.flush()
+    async def _dismiss(self) -> bool:
+        """End a process that lives for one turn and has had it; else False."""
+        if self._lifetime != "turn" or not self._proven or self.in_turn:
+            return False
+        await self.stop(patience_s=PATIENCE_S)
+        await self.flush()
+        return True
 
     async def _on_exit(self, exit: Exit) -> None:
         refused = self._resumes and not self._state.confirmed
@@ -375,3 +387,13 @@ class Pump:
             message = "the daemon was restarted, and this agent cannot resume a session"
             self.interpreter.give_up(message, None)
         await self.flush()
+
+
+def _is_text(outputs: Sequence[Output]) -> bool:
+    """Whether it is nothing but more of a text.
+
+    What leaves no event at all is more: the agent may be in another state after it.
+    """
+    if not outputs:
+        return False
+    return all(type(each) is Draft and type(each.body) is ItemDelta for each in outputs)

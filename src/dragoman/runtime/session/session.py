@@ -66,7 +66,9 @@ class Session:
         self._image_room_bytes = settings.max_line_bytes // 2
         self._on_end = on_end
         self._news = asyncio.Event()
-        self._calls = CallQueue(self._news.set, self._ended)
+        self._has_changed = True
+        """More has happened than that the agent went on with a text."""
+        self._calls = CallQueue(self._wake, self._ended)
         mark = f"{mark}:{row.session_id}"
         self._pump = Pump(row, adapter, agents, store, settings, mark, redactor, self._news.set)
         self._mail = self._pump.mail
@@ -81,7 +83,7 @@ class Session:
         self._max_queued_bytes = settings.max_queued_bytes
         self._interrupt_deadline_s = settings.interrupt_deadline_s
         self._deadlines = Deadlines(
-            self._pump, settings, self._news.set, self._interrupt, self._abandon
+            self._pump, settings, self._wake, self._interrupt, self._abandon
         )
         self._interrupt_asked = False
         self._closing = False
@@ -109,7 +111,7 @@ class Session:
     def start(self) -> None:
         """Begin to work."""
         self._task = asyncio.create_task(self._run(), name=f"session-{self.id}")
-        self._news.set()
+        self._wake()
 
     # --- What people may want ---
 
@@ -122,11 +124,11 @@ class Session:
         )
         self._accepting[row.message_id] = size
         try:
-            claimed = None if self.busy or full else self._limits.claim(self.id, self._news.set)
+            claimed = None if self.busy or full else self._limits.claim(self.id, self._wake)
             yield full or claimed
         finally:
             del self._accepting[row.message_id]
-            self._news.set()
+            self._wake()
 
     def _full(self, size: int) -> errors.TooManyRequests | None:
         sizes = {**self._accepting, **self._mail.sizes}
@@ -144,7 +146,7 @@ class Session:
     def message_accepted(self, message_id: str) -> None:
         """A message is in the store; it is delivered when its turn comes."""
         self._mail.accepted(message_id, self._accepting.get(message_id, 0))
-        self._news.set()
+        self._wake()
 
     async def interrupt(self) -> None:
         """End the turn, not the session."""
@@ -192,6 +194,11 @@ class Session:
             raise _untouched()
         return await self._calls.put(method, *args, patient=patient)
 
+    def _wake(self) -> None:
+        """Look after everything."""
+        self._has_changed = True
+        self._news.set()
+
     def _excuse(self) -> None:
         """The store cannot write, and the task waits for it: nobody else has to."""
         self._calls.excuse(_untouched, _not_finished)
@@ -204,9 +211,12 @@ class Session:
         while not self._closing:
             await self._news.wait()
             self._news.clear()
+            has_changed, self._has_changed = self._has_changed, False
             await self._calls.work()
             try:
-                await self._pump.receive()
+                has_changed = await self._pump.receive() or has_changed
+                if not has_changed and self._mail.empty:
+                    continue  # by far the most: a text goes on, and nothing else is to be done
                 await self._deadlines.work()
                 await self._interrupt_if_asked()
                 self._take_stock()
@@ -214,7 +224,7 @@ class Session:
             except Exception as error:  # the last resort: a defect of ours ends in the log
                 log.exception("session %s failed", self.id)
                 if self._mail.on_way:
-                    self._news.set()  # this one fails, and nobody else calls for the next
+                    self._wake()  # this one fails, and nobody else calls for the next
                 await self._pump.fail(error)
             self._closing = self._closing or self._interpreter.ended
             self._take_stock()
@@ -254,7 +264,7 @@ class Session:
         message = self._next() if self._reachable else None
         if message is not None and (self._pump.in_turn or self._may_work()):
             await self._hand_over(message)
-            self._news.set()  # if it failed at once, nobody else calls for the next
+            self._wake()  # if it failed at once, nobody else calls for the next
         await self._announce_queue()
 
     def _next(self) -> MessageRow | None:
@@ -266,7 +276,7 @@ class Session:
         return self._mail.next()
 
     def _may_work(self) -> bool:
-        return self._limits.may_work(self.id, self._news.set)
+        return self._limits.may_work(self.id, self._wake)
 
     async def _hand_over(self, message: MessageRow) -> None:
         prompt = await prompt_of(message, self._image_room_bytes)

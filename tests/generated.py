@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
@@ -475,6 +476,20 @@ def cases() -> str:
     return table(["Case", "About", "Tests"], rows)
 
 
+def modules() -> str:
+    """Every module of the package, by the first line of its docstring."""
+    source = ROOT / "src" / "dragoman"
+    lines = ["```text"]
+    for folder in sorted({path.parent for path in source.rglob("*.py")}):
+        room = folder.relative_to(source)
+        lines += ["", f"{room}/"] if room.parts else []
+        for path in sorted(folder.glob("*.py")):
+            about = inspect.cleandoc(ast.get_docstring(ast.parse(path.read_text())) or "")
+            if path.name != "__init__.py" and about:
+                lines.append(f"  {path.name:<24} {about.splitlines()[0]}")
+    return "\n".join((*lines, "```", ""))
+
+
 def example(name: str) -> str:
     """An example, as it is in its file."""
     language = {"py": "python", "mjs": "js", "yaml": "yaml"}[name.rpartition(".")[2]]
@@ -503,6 +518,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "script-when": lambda: script_keys(When),
     "script-usage": lambda: script_keys(ScriptUsage),
     "script-error": lambda: script_keys(HttpError),
+    "modules": modules,
     "script-stream-error": lambda: script_keys(StreamError),
 }
 
@@ -522,7 +538,8 @@ def fresh(text: str) -> str:
 
 def expected() -> dict[Path, str]:
     """Every file that holds something generated, and what it should hold."""
-    pages = {page: fresh(page.read_text()) for page in sorted(DOCS.rglob("*.md"))}
+    written = [ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
+    pages = {page: fresh(page.read_text()) for page in written}
     return {
         **pages,
         DOCS / "openapi.json": openapi_document().decode(),

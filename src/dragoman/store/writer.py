@@ -38,7 +38,7 @@ class Write(Protocol[T_co]):
         """It was committed, by the monotonic clock, or failed; on the loop, before its future."""
 
 
-class _Call(Generic[T]):
+class _FunctionWrite(Generic[T]):
     """A function that writes, with nothing to do afterwards."""
 
     __slots__ = ("write",)
@@ -101,7 +101,7 @@ class Writer:
         self, work: Callable[[sqlite3.Connection], T], *, urgent: bool = False
     ) -> asyncio.Future[T]:
         """The same for a function."""
-        return self.submit(_Call(work), urgent=urgent)
+        return self.submit(_FunctionWrite(work), urgent=urgent)
 
     @property
     def waiting(self) -> int:

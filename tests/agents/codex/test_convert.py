@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from dragoman.adapter import Spec
+from dragoman.adapter import Requester, Spec
+from dragoman.agents.codex import ADAPTER
 from dragoman.agents.codex.convert import (
     THREAD_TRANSITIONS,
     TURN_TRANSITIONS,
@@ -14,7 +17,8 @@ from dragoman.agents.codex.convert import (
     TurnState,
 )
 from dragoman.schema.commands import Interrupt, Prompt
-from dragoman.wire.jsonrpc import RpcError
+from dragoman.steps import EndSession, EndTurn, Request
+from dragoman.wire.jsonrpc import Result, RpcError
 from tests.agents.codex.session import THREAD, TURN, CodexSession
 
 
@@ -91,3 +95,39 @@ def test_an_interrupt_of_a_turn_that_was_refused_does_not_hit_the_next() -> None
     session.say(Prompt(message_id="msg_3", text="Again"))
     session.on_reply("start:msg_3", {"turn": {"id": "turn-3"}})
     assert "turn/interrupt" not in [request.method for request in session.requests()]
+
+
+def test_a_fork_of_a_thread_that_codex_does_not_know_is_refused_once() -> None:
+    """Before, it was asked for again and again, for ever."""
+    spec = Spec(
+        session_id="s", agent="codex", agent_mode="build", directory="/workspace",
+        native_session_id="gone", fork=True,
+    )  # fmt: skip
+    converter = ADAPTER.converter(spec)
+    assert isinstance(converter, Requester)
+    list(converter.on_open(spec))
+    refusal = RpcError(code=-32600, message="no rollout found for thread id gone")
+    steps = list(converter.on_reply("open", refusal))
+    assert not [step for step in steps if isinstance(step, Request)]
+    assert isinstance(steps[-1], EndSession)
+
+
+def test_an_interrupt_of_a_message_that_was_delivered_before_is_not_for_the_next() -> None:
+    """Before, it waited, and ended the turn of the next message as soon as that began."""
+    spec = Spec(
+        session_id="s", agent="codex", agent_mode="build", directory="/workspace",
+        native_session_id=THREAD,
+    )  # fmt: skip
+    converter = ADAPTER.converter(spec)
+    assert isinstance(converter, Requester)
+    list(converter.on_open(spec))
+    list(converter.command(Prompt(message_id="msg_1", text="Hi")))
+    list(converter.command(Interrupt()))
+    echo = {"type": "userMessage", "id": "i1", "clientId": "msg_1", "content": []}
+    turns = {"data": [{"id": TURN, "status": "completed", "items": [echo]}]}
+    opened = {"thread": {"id": THREAD}, "model": "m", "initialTurnsPage": turns}
+    steps = list(converter.on_reply("open", Result(json.dumps(opened).encode())))
+    assert [step.outcome for step in steps if isinstance(step, EndTurn)] == ["interrupted"]
+    list(converter.command(Prompt(message_id="msg_2", text="Go on")))
+    begun = converter.on_reply("start:msg_2", Result(b'{"turn":{"id":"t2"}}'))
+    assert not [step for step in begun if isinstance(step, Request)]

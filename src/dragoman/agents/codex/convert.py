@@ -308,6 +308,7 @@ class CodexConverter:
         yield from self._notices.status(owner, "not answered again", ALREADY_DELIVERED)
         yield EndTurn(outcome="interrupted", metadata=self._state.metadata)
         self._state.end_turn(turn)
+        self._state.is_interrupting = False  # it was for this turn, and never for the next
 
     def _interrupt(self) -> Iterator[Step]:
         self._state.is_interrupting = True
@@ -359,7 +360,8 @@ class CodexConverter:
 
     def _on_no_thread(self, reply: Reply) -> Iterator[Step]:
         is_unknown = native.is_unknown_thread(reply)
-        if is_unknown and self._state.resume_id == self._state.tentative_id:
+        tentative_id = self._state.tentative_id
+        if is_unknown and tentative_id is not None and self._state.resume_id == tentative_id:
             # Codex was killed before it had stored the thread: nothing is lost.
             self._state.resume_id = self._state.tentative_id = None
             yield from self.on_open(self._spec)

@@ -208,3 +208,29 @@ def test_case_33_a_session_whose_agent_comes_back_goes_on(orphan: Daemon, data_d
     assert ended["data"]["outcome"] == "completed"
     assert orphan.turn("theirs", "echo on")[-1]["data"]["outcome"] == "completed"
     assert_conforms(orphan.events("theirs"))
+
+
+OLD = Path(__file__).parent / "data" / "version-3.sql"
+"""Made by the version before modules, classes and settings of the code were renamed."""
+
+
+def test_case_33_a_folder_of_the_version_before_opens_and_goes_on(data_dir: Path) -> None:
+    data_dir.mkdir(parents=True)
+    with closing(sqlite3.connect(data_dir / "dragoman.db")) as db:
+        db.executescript(OLD.read_text())
+        db.execute("PRAGMA journal_mode = WAL")
+        stored = db.execute("SELECT session_id, event_count FROM sessions").fetchall()
+    counts = dict(stored)
+    with running(data_dir) as daemon:
+        found = {each["sessionId"]: each for each in daemon.get("/sessions")["sessions"]}
+        assert found.keys() == {"talk", "over", "asking"}
+        assert (found["talk"]["title"], found["over"]["status"]) == ("A talk", "ended")
+        assert daemon.events("talk")[:1][0]["type"] == "session.started"
+        assert len(daemon.events("over")) == counts["over"]
+        # What was open is closed once, what waited is delivered, and both go on.
+        waited = daemon.wait_for("asking", "turn.ended", after=counts["asking"] + 4)
+        assert waited["data"]["outcome"] == "completed"
+        turn = daemon.turn("talk", "echo after the upgrade")
+        assert turn[-1]["data"]["outcome"] == "completed"
+        for session_id in found:
+            assert_conforms(daemon.events(session_id))

@@ -8,11 +8,9 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import msgspec
 import typer
-from msgspec import Struct
 
 from dragoman.cli.connect import AsJson, DataDir, Url, console, say, settings_of_machine
 from dragoman.cli.exit_codes import ERROR, reporting
@@ -31,7 +29,7 @@ LOW_FREE_BYTES = 1024 * 1024 * 1024
 State = Literal["ok", "note", "broken"]
 
 
-class Check(Struct, frozen=True, rename={"detail": "found"}):
+class Check(NamedTuple):
     """One thing that was looked at."""
 
     name: str
@@ -45,11 +43,16 @@ def doctor(url: Url = None, data_dir: DataDir = None, as_json: AsJson = False) -
     with reporting(as_json):
         checks = list(_checks(settings_of_machine(data_dir), url))
     if as_json:
-        say({"ok": not _is_broken(checks), "checks": msgspec.to_builtins(checks)})
+        say({"ok": not _is_broken(checks), "checks": [_as_json(check) for check in checks]})
     else:
         _show(checks)
     if _is_broken(checks):
         raise typer.Exit(ERROR)
+
+
+def _as_json(check: Check) -> dict[str, Any]:
+    fields = check._asdict()
+    return {"found" if name == "detail" else name: value for name, value in fields.items()}
 
 
 def _is_broken(checks: list[Check]) -> bool:

@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.runtime.processes import stderr
@@ -101,6 +101,7 @@ words = st.lists(
 
 
 @given(words, st.lists(st.integers(0, 200), max_size=12))
+@example(KEY[:5] + KEY[:5] + "first line\n", [])  # a key that ends where a value may begin
 def test_however_it_is_written_nothing_secret_is_kept(text: str, places: list[int]) -> None:
     data = text.encode(errors="surrogateescape")
     edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})

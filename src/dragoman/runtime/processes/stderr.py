@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,9 @@ HELD_BYTES = 1 << 20
 CLOSE_DEADLINE_S = 2.0
 MAX_LINE_BYTES = 1 << 16
 """A line is looked at when it is whole, or when there is so much of it."""
+MAX_KEY = 512
+_WORD = re.compile(r"(?:(?:Bearer|Basic) )?[A-Za-z0-9._~+/=-]+\Z")
+"""What may be a key, or a part of one."""
 _NAMES = ("{}.log", "{}+tail.log", "{}+tail.1.log")
 """The beginning, the latest, and what was before it. No session's id has a plus sign."""
 
@@ -47,6 +51,8 @@ class StderrFilter:
         text = data[:end].decode(errors="surrogateescape")
         # A value, or a private key, may go on in the next line.
         kept = min(redactor.begins_at(text), key_opens_at(text))
+        if kept < len(text):
+            kept = _safe_cut(text, kept, redactor)
         if len(text) - kept > MAX_LINE_BYTES:
             kept = len(text)
         self._rest = text[kept:].encode(errors="surrogateescape") + data[end:]
@@ -56,6 +62,18 @@ class StderrFilter:
         """What is left at the end."""
         data, self._rest = self._rest, b""
         return without_secrets(data, self._redactor())
+
+
+def _safe_cut(text: str, at: int, redactor: Redactor) -> int:
+    """The last place up to `at` that is neither in a known value nor in what may be a key."""
+    matches = [(match.start, match.end) for match in redactor.matches(text)]
+    while True:
+        word = _WORD.search(text, max(0, at - MAX_KEY), at)
+        start = word.start() if word else at
+        start = next((first for first, last in matches if first < start < last), start)
+        if start == at:
+            return at
+        at = start
 
 
 def without_secrets(data: bytes, redactor: Redactor | None) -> bytes:

@@ -115,5 +115,6 @@ def test_however_it_is_written_nothing_secret_is_kept(text: str, places: list[in
 def test_a_line_without_end_is_kept_as_it_comes_and_cut_in_no_secret() -> None:
     filter = StderrFilter(lambda: REDACTOR)
     kept = filter.feed(b"x" * 100_000 + KEY[:9].encode())
-    assert kept == b"x" * 100_000
-    assert filter.feed(KEY[9:].encode() + b"\n") == b"[redacted:KEY]\n"
+    assert len(kept) > 99_000
+    kept += filter.feed(KEY[9:].encode() + b"\n")
+    assert kept == b"x" * 100_000 + b"[redacted:KEY]\n"

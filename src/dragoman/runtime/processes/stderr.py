@@ -67,8 +67,9 @@ class StderrFilter:
 def _safe_cut(text: str, at: int, redactor: Redactor) -> int:
     """The last place up to `at` that is neither in a known value nor in what may be a key."""
     matches = [(match.start, match.end) for match in redactor.matches(text)]
+    earliest = max(0, at - MAX_KEY)
     while True:
-        word = _WORD.search(text, max(0, at - MAX_KEY), at)
+        word = _WORD.search(text, min(earliest, at), at)
         start = word.start() if word else at
         start = next((first for first, last in matches if first < start < last), start)
         if start == at:

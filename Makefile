@@ -8,8 +8,11 @@ NODE := node_modules/.installed
 PAGE := src/dragoman/http/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts clients/typescript/src -type f ! -name openapi.ts)
 
+# Hundreds of daemons are started by the tests; without bytecode each compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup web dist agents tools run dev test check format bench torture soak shots docs goldens lock clean
+.PHONY: help setup web dist agents tools run dev test quick check format bench torture soak shots docs goldens lock clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +80,20 @@ test: setup web agents tools ## Everything that CI runs
 	npm run --silent test
 	npm run --silent e2e
 	$(BIN)/pytest -n 3 --dist worksteal
+
+QUICK := tests/core tests/wire tests/schema tests/store tests/agents tests/http \
+  tests/test_architecture.py tests/test_docs.py
+
+quick: setup $(NODE) ## The inner loop: recordings instead of live agents, no browser
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 3 --dist worksteal -m "not slow" $(QUICK) \
+	  --ignore tests/agents/claude/live --ignore tests/agents/codex/live \
+	  --ignore tests/agents/test_conform.py --ignore tests/agents/test_mutations.py \
+	  --ignore tests/agents/test_old_versions.py --ignore tests/http/test_fuzz.py \
+	  --ignore tests/http/test_lifecycle.py --ignore tests/http/test_files.py \
+	  --ignore tests/http/test_proxy.py --ignore tests/store/test_backup.py
 
 shots: setup web tools ## Take the pictures in docs/images anew
 	SHOTS=1 npm run --silent e2e

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from tests.daemon import Daemon, running
 
 # A shell's background job ignores SIGINT, and so would all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# What tests start are daemons by the hundred: without bytecode each compiles everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 A person's message is in exactly one turn, before any answer
 to it · everything open is closed when its turn or process ends · nothing follows
 `session.ended` · and what `items.py` promises. `testing/conformance.py` checks the same list
-from outside. The first events of a session are in `synthetic.py`.
+from outside. The first events of a session are in `daemon_events.py`.
 """
 
 from __future__ import annotations

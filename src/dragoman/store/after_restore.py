@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from dragoman.core.synthetic import draft
+from dragoman.core.daemon_events import draft
 from dragoman.schema.events import SessionUpdated
 from dragoman.store import rows
 from dragoman.store.global_log import next_position

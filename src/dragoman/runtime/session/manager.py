@@ -15,9 +15,9 @@ import msgspec
 
 from dragoman import logs
 from dragoman.adapter import Adapter
+from dragoman.core.daemon_events import session_started
 from dragoman.core.fold import SessionState
 from dragoman.core.redaction import Redaction
-from dragoman.core.synthetic import session_started
 from dragoman.errors import (
     AgentGone,
     AlreadyResolved,

@@ -15,7 +15,7 @@ import msgspec
 
 from dragoman import errors, logs
 from dragoman.adapter import Adapter
-from dragoman.core.synthetic import draft
+from dragoman.core.daemon_events import draft
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.attachments import prompt_of
 from dragoman.runtime.session.calls import CallQueue

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 from dragoman.errors import InvalidRequest
 from dragoman.facts import Feature
-from dragoman.testing.conform import lifecycle_probes, message_probes, request_probes, tool_probes
+from dragoman.testing.conform import (
+    interrupt_probes,
+    lifecycle_probes,
+    message_probes,
+    request_probes,
+    tool_probes,
+)
 from dragoman.testing.conform.probe import Probe, Trial
 
 _TABLE: tuple[tuple[str, Feature | None, Trial], ...] = (
@@ -26,9 +32,9 @@ _TABLE: tuple[tuple[str, Feature | None, Trial], ...] = (
     ("permission-reject", "permissions", request_probes.permission_reject),
     ("question", "questions", request_probes.question),
     ("plan-mode", "planMode", request_probes.plan_mode),
-    ("interrupt", "interrupt", request_probes.interrupt),
-    ("queue", None, request_probes.queue),
-    ("steer", "steer", request_probes.steer),
+    ("interrupt", "interrupt", interrupt_probes.interrupt),
+    ("queue", None, interrupt_probes.queue),
+    ("steer", "steer", interrupt_probes.steer),
     ("attachment", "fileAttachments", message_probes.attachment),
     ("status", "status", message_probes.status),
     ("error", "errorEvents", message_probes.error),

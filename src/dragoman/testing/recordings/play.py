@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.adapter import Adapter, Spec
+from dragoman.core.daemon_events import draft
 from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Output
-from dragoman.core.synthetic import draft
 from dragoman.facts import Exit
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, Prompt
 from dragoman.schema.events import Draft, Event, QuestionRequested, SessionStarted, Stderr

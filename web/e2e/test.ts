@@ -16,7 +16,7 @@ export const test = base.extend<{ daemon: Daemon; inside: Page }>({
   /** It asks until it is closed: the daemon ends after it, and a route under way fails no test. */
   page: async ({ page, daemon: _ }, use) => {
     await use(page);
-    await page.unrouteAll({ behavior: "ignoreErrors" });
+    if (!page.isClosed()) await page.unrouteAll({ behavior: "ignoreErrors" });
   },
   /** The page, signed in, at its beginning. */
   inside: async ({ page, daemon }, use) => {

@@ -1,4 +1,4 @@
-"""The contract between an agent's dialect and the rest of the house. Everyone reads it first.
+"""The contract between an agent's dialect and the rest of Dragoman. Everyone reads it first.
 
 An adapter is a frozen record of facts and two functions: `launch` says how to start the agent,
 `converter` makes a pure translator for one session. A converter turns commands and native
@@ -99,7 +99,7 @@ EVERYONE = "*"
 
 
 class Adapter(Struct, frozen=True, kw_only=True):
-    """Everything the house knows about an agent."""
+    """Everything that is known about an agent."""
 
     id: str
     name: str

@@ -118,7 +118,7 @@ def test_what_the_drill_cannot_try_is_not_observed(tmp_path: Path) -> None:
     mute = declaring(ALL, probe_recipes=ProbeRecipes(prompts={"say": "echo {words}"}))
     report = tried(mute, tmp_path, "text", "reasoning")
     assert [row.observed for row in report.rows] == [True, None]
-    assert report.drifts[0].observation == "the drill has no prompt 'think'"
+    assert report.drifts[0].observation == "the recipes have no prompt 'think'"
 
 
 LAZY = dict.fromkeys((ADAPTER.probe_recipes or ProbeRecipes()).prompts, "echo nothing")

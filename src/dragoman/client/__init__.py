@@ -1,4 +1,4 @@
-"""The Python client of the daemon. It sees `schema` and `errors`, nothing else of the house."""
+"""The Python client of the daemon. It sees `schema` and `errors`, nothing else."""
 
 from dragoman.client.calls import EventPage
 from dragoman.client.events import UnknownData, encode_event

@@ -24,7 +24,7 @@ _ENCODED = (b"content-encoding", b"gzip")
 
 
 class Compress:
-    """Stands between the routes and the door."""
+    """Stands between the routes and authentication."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -45,7 +45,7 @@ class Traffic:
 
 
 class RequestLog:
-    """Stands before the door: nobody comes in or is turned away without leaving a line."""
+    """Stands before authentication: nobody comes in or is turned away without leaving a line."""
 
     def __init__(
         self, app: ASGIApp, traffic: Traffic, wanted: Literal["none", "changes", "all"]

@@ -92,7 +92,7 @@ class Tail:
         return waiter
 
     def notify(self) -> None:
-        """Wake all readers; the ring carries nothing."""
+        """Wake all readers; they look for themselves."""
         for waiter in list(self._waiting):
             waiter.wake()
 

@@ -71,4 +71,4 @@ ADAPTER = Adapter(
         "error": "error without willRetry; turn/completed with status failed; a reply that refuses",
     },
 )
-"""Everything the house knows about Codex."""
+"""Everything that is known about Codex."""

@@ -59,4 +59,4 @@ ADAPTER = Adapter(
         "error": "error",
     },
 )
-"""Everything the house knows about the mock agent."""
+"""Everything that is known about the mock agent."""

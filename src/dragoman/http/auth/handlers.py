@@ -21,7 +21,7 @@ MAX_BYTES = 16 * 1024
 
 
 def authenticator_of(scope: Scope) -> Authenticator:
-    """The guard of the door that a request came through."""
+    """The authenticator that let a request in."""
     authenticator: Authenticator = scope["app"].state.authenticator
     return authenticator
 

@@ -33,23 +33,23 @@ class _Incoming(NamedTuple):
 
 
 class Host(Protocol):
-    """What a seat needs of the server it is at."""
+    """What a connection needs of the process it is to."""
 
     @property
     def pid(self) -> int:
         """The process's id."""
 
     async def send(self, connection: SharedConnection, said: Outgoing) -> None:
-        """Tell the agent something on behalf of this seat."""
+        """Tell the agent something on behalf of this connection."""
 
     async def gone_within(self, seconds: float) -> bool:
         """Wait for the process to be gone; whether it is."""
 
     async def leave(self, connection: SharedConnection) -> None:
-        """Forget this seat."""
+        """Forget this connection."""
 
     def note_room(self) -> None:
-        """Some seat has taken what waited for it."""
+        """Some connection has taken what waited for it."""
 
 
 class SharedConnection:

@@ -135,7 +135,7 @@ class Multiplexer:
             self._nobodys(said)
 
     def note_room(self) -> None:
-        """A seat has taken what waited for it: there may be room again."""
+        """A connection has taken what waited for it: there may be room again."""
         if self._process.waiting:
             self._news.set()
 

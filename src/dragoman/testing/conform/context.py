@@ -201,7 +201,7 @@ class ProbeContext:
             return self._cue(name or act, ())
         call: Callable[..., Block | tuple[Block, ...]] | None = getattr(self.probe_recipes, act)
         if call is None:
-            raise NoRecipe(f"the drill has no {act!r}")
+            raise NoRecipe(f"the recipes have no {act!r}")
         made = call(*given)
         first, *others = made if isinstance(made, tuple) else (made,)
         rest = ({"blocks": [block]} for block in others)
@@ -216,7 +216,7 @@ class ProbeContext:
         if self.model is None:
             return self._cue("plan", ())
         if self.probe_recipes.plan is None:
-            raise NoRecipe("the drill has no 'plan'")
+            raise NoRecipe("the recipes have no 'plan'")
         calls = self.probe_recipes.plan(plan, self.last_request())
         return self._cue("plan", (*({"blocks": [call]} for call in calls), {"text": DONE}))
 
@@ -231,7 +231,7 @@ class ProbeContext:
             self._cues += 1
             return f"{PROMPT} ({self._cues})"  # each unlike the others, to be told apart
         if name not in self.probe_recipes.prompts:
-            raise NoRecipe(f"the drill has no prompt {name!r}")
+            raise NoRecipe(f"the recipes have no prompt {name!r}")
         return self.probe_recipes.prompts[name].format(**words)
 
     def last_request(self) -> str:

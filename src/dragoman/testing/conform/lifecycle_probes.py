@@ -81,7 +81,7 @@ def variant(context: ProbeContext) -> None:
 
 
 def _asked_for(context: ProbeContext, variant: str) -> None:
-    """Look for the variant in what the model was asked, where the drill says it is."""
+    """Look for the variant in what the model was asked, where the recipes say it is."""
     if context.model is None or context.probe_recipes.variant is None:
         return
     found: Any = msgspec.json.decode(context.last_request())

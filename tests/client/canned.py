@@ -131,8 +131,9 @@ async def _stream(answer: Answer, receive: Receive, send: Send) -> None:
 def serving() -> Iterator[Canned]:
     """A canned daemon on a free port."""
     canned = Canned()
-    listener = socket.create_server(("127.0.0.1", 0))
-    canned.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    # An address of its own: another test's reader may look for a daemon that had this port.
+    listener = socket.create_server(("127.0.0.2", 0))
+    canned.url = f"http://127.0.0.2:{listener.getsockname()[1]}"
     config = uvicorn.Config(
         canned, lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1
     )

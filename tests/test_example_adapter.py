@@ -97,3 +97,9 @@ def test_a_broken_adapter_costs_only_itself(python: str, tmp_path: Path) -> None
     assert found == ["claude", "codex", "mock", "parakeet"]
     assert [problem.split(" ")[2] for problem in problems] == ["twin", "broken", "other"]
     assert "No module named 'nowhere'" in problems[1]
+    told = subprocess.run(
+        [python, "-m", "dragoman.cli.main", "doctor"], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert told.returncode == 1
+    assert "No module named 'nowhere'" in told.stdout

@@ -71,6 +71,20 @@ def test_requests_are_answered_in_process(data_dir: Path) -> None:
     asyncio.run(story())
 
 
+def test_without_its_lifespan_a_request_is_told_what_is_missing(data_dir: Path) -> None:
+    async def story() -> None:
+        transport = httpx2.ASGITransport(app=make(data_dir))
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:2468", headers=AUTH
+        ) as client:
+            for path in ("/v1/sessions", "/v1/sessions/s/events"):
+                answer = await client.get(path)
+                assert answer.status_code == 503
+                assert "lifespan" in answer.json()["detail"]
+
+    asyncio.run(story())
+
+
 def events_in(body: bytes) -> list[dict[str, Any]]:
     return [json.loads(data) for _, data in SseParser().feed(body)]
 

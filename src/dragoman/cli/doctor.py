@@ -66,6 +66,7 @@ def _checks(settings: Settings, url: str | None) -> Iterator[Check]:
     yield _tool("npm", "install npm (it comes with Node.js): agents are installed with it")
     reached, agents = _daemon(settings, url)
     yield from _agents(agents or _agents_here(settings))
+    yield from _adapters()
     yield from _data_folder(folder)
     yield from _modes(folder, settings.token_file)
     yield from _store(folder)
@@ -84,6 +85,15 @@ def _tool(name: str, advice: str) -> Check:
     if found := shutil.which(name):
         return Check(name, "ok", found)
     return Check(name, "note", "not found", advice)
+
+
+def _adapters() -> Iterator[Check]:
+    """Adapters of installed packages that cannot be used; there is nothing to say of the others."""
+    from dragoman.agents import load_problems
+
+    for problem in load_problems():
+        advice = "update or uninstall the package it comes from; all other agents work"
+        yield Check("adapter", "broken", problem, advice)
 
 
 def _agents(found: AgentList) -> Iterator[Check]:

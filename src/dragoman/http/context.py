@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from dragoman.errors import Unavailable
 from dragoman.files import Directories, FileService
 from dragoman.http.connections import ConnectionLimits
 from dragoman.http.request_log import Traffic
@@ -30,7 +31,10 @@ class Daemon(Struct, frozen=True):
 
 def daemon_of(scope: Mapping[str, Any]) -> Daemon:
     """The daemon that a request came to."""
-    daemon: Daemon = scope["app"].state.daemon
+    daemon: Daemon | None = getattr(scope["app"].state, "daemon", None)
+    if daemon is None:
+        # A server with its lifespan switched off, or a transport that has none.
+        raise Unavailable("the application was not started: run its ASGI lifespan, or `running()`")
     return daemon
 
 

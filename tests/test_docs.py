@@ -42,7 +42,7 @@ FORBIDDEN = ("sk-ant", "TODO")
 MAX_ARCHITECTURE = 270
 MAX_WORDS = 15
 MAYBE_MET = {
-    "http/connections",
+    "http/connection_limits",
     "runtime/session/concurrency",
     "runtime/session/deadlines",
     "store/lock",

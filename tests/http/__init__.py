@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.http.auth.authenticator import Authenticator, Caller
 from dragoman.http.auth.middleware import CALLER, AuthMiddleware
-from dragoman.http.connections import ConnectionLimits, ConnectionSettings
+from dragoman.http.connection_limits import ConnectionLimits, ConnectionSettings
 from dragoman.http.uvicorn_protocol import Protocol
 
 TOKEN = "the-good-token"

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dragoman.http.connections import UNAUTHENTICATED, ConnectionLimits, ConnectionSettings
+from dragoman.http.connection_limits import UNAUTHENTICATED, ConnectionLimits, ConnectionSettings
 from dragoman.http.uvicorn_protocol import MAX_PIPELINED
 from tests.http import Answer, connected, listening, read_answer, request, serving
 

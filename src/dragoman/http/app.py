@@ -23,7 +23,7 @@ from dragoman.http.auth.tickets import Logins
 from dragoman.http.auth.tokens import Keyring, is_exposed, load_token
 from dragoman.http.compress import Compress
 from dragoman.http.connection import CONNECTION, Dropped, PlainConnection
-from dragoman.http.connections import ConnectionLimits, connection_settings
+from dragoman.http.connection_limits import ConnectionLimits, connection_settings
 from dragoman.http.context import Daemon
 from dragoman.http.metrics import get_metrics
 from dragoman.http.request_log import RequestLog, Traffic

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from dragoman.errors import Unavailable
 from dragoman.files import Directories, FileService
-from dragoman.http.connections import ConnectionLimits
+from dragoman.http.connection_limits import ConnectionLimits
 from dragoman.http.request_log import Traffic
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.manager import SessionManager

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman import __version__
-from dragoman.http.connections import ConnectionLimits
+from dragoman.http.connection_limits import ConnectionLimits
 from dragoman.http.context import Daemon, daemon_of, limits_of
 from dragoman.runtime.processes.process_tree import process_tree
 from dragoman.schema.http import ProcessList, ServerStatus

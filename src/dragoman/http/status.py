@@ -11,7 +11,7 @@ from starlette.responses import Response
 from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.http.auth.middleware import CALLER
-from dragoman.http.connections import ConnectionLimits
+from dragoman.http.connection_limits import ConnectionLimits
 from dragoman.http.context import Daemon, daemon_of, limits_of
 from dragoman.http.responses import answer
 from dragoman.runtime.provision.agents import Agents, InstalledAgent

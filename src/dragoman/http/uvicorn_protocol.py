@@ -27,7 +27,7 @@ from dragoman.errors import (
     Unavailable,
 )
 from dragoman.http.connection import CONNECTION, TARGET
-from dragoman.http.connections import ConnectionLimits
+from dragoman.http.connection_limits import ConnectionLimits
 from dragoman.http.problems import MEDIA_TYPE, headers_of, problem
 from dragoman.http.send_buffer import Outgoing
 from dragoman.schema.http import to_json

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -143,7 +144,9 @@ def test_case_07_a_caller_of_another_user_is_told_what_would_be_right() -> None:
 
 def test_case_07_a_token_that_is_in_no_file_is_as_good_as_one_with_a_name() -> None:
     """The daemon's own token proves something where it was given, so that agents cannot read it."""
-    with ordinary_user() as user, user.daemon(DRAGOMAN_TOKEN="given") as daemon:
-        (daemon.data_dir / "token").write_text("given")  # for us, who talk to it
+    # A plain word might stand in the command line of anything that started these tests.
+    token = secrets.token_hex()
+    with ordinary_user() as user, user.daemon(DRAGOMAN_TOKEN=token) as daemon:
+        (daemon.data_dir / "token").write_text(token)  # for us, who talk to it
         reply = Stage(user, daemon).permission("asks")
         assert daemon.request("POST", reply, {"reply": "once"}).status == 204

@@ -174,6 +174,8 @@ def test_a_token_that_whoever_started_us_shows_is_exposed() -> None:
             argv, input=token, env=env, capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == told
+        assert ("shows it in its command line" in done.stderr) == (told == "True")
+        assert token not in done.stderr
 
 
 def test_a_token_that_cannot_be_closed_to_others_refuses_the_start(tmp_path: Path) -> None:

@@ -62,11 +62,21 @@ def is_exposed(settings: Settings) -> bool:
     """Whether an agent could read the token: it is in a file, or whoever started us shows it."""
     if settings.token is None:
         return True
-    if settings.config is not None:
+    place = _exposed_by(settings.token, settings.config)
+    if place is not None:
+        _logger.warning("agents can read the daemon's token, so it approves nothing: %s", place)
+    return place is not None
+
+
+def _exposed_by(token: str, config: str | None) -> str | None:
+    if config is not None:
         with contextlib.suppress(OSError):
-            if settings.token.encode() in Path(settings.config).read_bytes():
-                return True
-    return any(linux.shows(each.pid, settings.token) for each in linux.ancestry(os.getpid()))
+            if token.encode() in Path(config).read_bytes():
+                return f"it is in {config}"
+    for each in linux.ancestry(os.getpid()):
+        if linux.shows(each.pid, token):
+            return f"process {each.pid} shows it in its command line or environment"
+    return None
 
 
 def _make(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -15,6 +16,12 @@ from tests.daemon import Daemon, running
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # What tests start are daemons by the hundred: without bytecode each compiles everything anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected alone: each walk over it by the collector of garbage takes long."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

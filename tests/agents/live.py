@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,77 @@ from tests.testing.story import Event, Talk
 RECORD = "DRAGOMAN_RECORD"
 FOLDER = Path(__file__).parent
 
+Block = dict[str, Any]
+"""A part of a scripted answer: a text, a thought, a call of a tool."""
 Environ = Callable[[str, Path], dict[str, str]]
 """The agent's environment, for the model's URL and a home, in which it may put something."""
+
+
+class LiveAgent(ABC):
+    """What scenarios must know of an agent: how its model makes it act, and where it keeps what.
+
+    What an agent cannot do, as its capabilities say, it need not have here.
+    """
+
+    adapter: Adapter
+    models: tuple[str, str]
+    """Two that it knows; a session begins with the first."""
+    unknown_session: str
+    """A native id that is as good as any, and of no session."""
+    error_codes: Mapping[int, str]
+    """How it names what the model's API answers with these statuses, whoever tries again."""
+
+    @abstractmethod
+    def environ(self, url: str, home: Path) -> dict[str, str]:
+        """Its environment: nothing but the model at this URL, and nothing of ours."""
+
+    @abstractmethod
+    def shell(self, command: str) -> Block:
+        """A command; one that changes something is asked for."""
+
+    @abstractmethod
+    def write(self, path: str, content: str) -> Block:
+        """A new file, with lines that end."""
+
+    def question(self, id: str, text: str, *options: str) -> Block:
+        """A question, for `ask`."""
+        raise NotImplementedError
+
+    def ask(self, *questions: Block) -> Block:
+        """Questions to the person."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def model_of(self, body: Any) -> str:
+        """The model that a request is for, by its name in `models`."""
+
+    def effort_of(self, body: Any) -> Any:
+        """The effort that a request asks for."""
+        raise NotImplementedError
+
+    def images_of(self, body: Any) -> list[tuple[str, bytes]]:
+        """Type and content of the images in a request."""
+        raise NotImplementedError
+
+    def unreachable(self, url: str) -> dict[str, Any]:
+        """How to create a session whose model is at an address where nobody listens."""
+        return {"environ": lambda _, home: self.environ(url, home)}
+
+    def processes(self, live: Live) -> list[int]:
+        """The agent's processes that serve a session."""
+        return live.processes()
+
+    def wait_until_kept(self, live: Live) -> None:  # noqa: B027
+        """Wait until the agent has written the conversation down, where it takes its time."""
+
+    def forget(self, live: Live) -> None:
+        """Remove what the agent keeps of its conversations."""
+        raise NotImplementedError
+
+
+def calls(*blocks: Block, text: str | None = None) -> Block:
+    """A step that calls tools, after a word or without."""
+    return {"blocks": [*([] if text is None else [{"text": text}]), *blocks]}
 
 
 class Live(Talk):
@@ -42,20 +113,22 @@ class Live(Talk):
         daemon: Daemon,
         model: ScriptedModel,
         folder: Path,
-        agent: str,
-        environ: Environ,
+        agent: LiveAgent,
+        environ: Environ | None = None,
         /,
         **create: Any,
     ) -> None:
+        self.agent = agent
         self.model = model
         self.folder = folder
         self.workspace = folder / "workspace"
         self.home = folder / "home"
         self.workspace.mkdir(exist_ok=True)
         self.home.mkdir(exist_ok=True)
-        env = {**environ(model.url, self.home), **create.pop("env", {})}
+        around = environ or agent.environ
+        env = {**around(model.url, self.home), **create.pop("env", {})}
         create.setdefault("directory", str(self.workspace))
-        super().__init__(daemon, agent=agent, env=env, **create)
+        super().__init__(daemon, agent=agent.adapter.id, env=env, **create)
 
     def answer(self, question: Event, *answers: list[str]) -> None:
         """Answer a question, one list for each."""
@@ -78,18 +151,15 @@ class Live(Talk):
 class Bench:
     """Makes sessions with one real agent."""
 
-    def __init__(
-        self, agent: Adapter, environ: Environ, daemon: Daemon, folder: Path, stack: ExitStack
-    ) -> None:
+    def __init__(self, agent: LiveAgent, daemon: Daemon, folder: Path, stack: ExitStack) -> None:
+        self.agent = agent
         self.daemon = daemon
-        self._agent = agent
-        self._environ = environ
         self._folder = folder
         self._stack = stack
         self._count = 0
 
     def session(self, *steps: StepLike, **create: Any) -> Live:
-        """A session, and the model that its agent talks to; `environ` replaces the bench's."""
+        """A session, and the model that its agent talks to; `environ` replaces the agent's."""
         model = self._stack.enter_context(ScriptedModel(steps))
         return self.another(model, **create)
 
@@ -106,19 +176,56 @@ class Bench:
         self._count += 1
         own = folder or self._folder / str(self._count)
         own.mkdir(exist_ok=True)
-        around = environ or self._environ
-        return Live(self.daemon, model, own, self._agent.id, around, **create)
+        live = Live(self.daemon, model, own, self.agent, environ, **create)
+        self._stack.callback(self._leave, live)
+        return live
+
+    def _leave(self, live: Live) -> None:
+        """End what a scenario has left, which would stay for as long as the daemon does."""
+        live.post("/terminate")
+        for pid in self.agent.processes(live):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def shared_daemon(agents: Iterable[LiveAgent], folder: Path) -> Iterator[Daemon | None]:
+    """A daemon for many scenarios; None where each is recorded by itself."""
+    if os.environ.get(RECORD):
+        yield None
+        return
+    env = {name: value for agent in agents for name, value in chosen(agent.adapter).items()}
+    with running(folder, env=env) as daemon:
+        yield daemon
 
 
 @contextmanager
 def bench(
-    agent: Adapter, environ: Environ, daemon: Daemon | None, folder: Path, case: str
+    agent: LiveAgent, daemon: Daemon | None, request: pytest.FixtureRequest
 ) -> Iterator[Bench]:
     """A bench for one scenario; on a daemon of its own where it is recorded."""
+    folder: Path = request.getfixturevalue("tmp_path")
+    command(agent.adapter)
     with ExitStack() as stack:
         if daemon is None:
-            daemon = stack.enter_context(_recorded(agent, folder, case))
-        yield Bench(agent, environ, daemon, folder, stack)
+            daemon = stack.enter_context(_recorded(agent.adapter, folder, _case(agent, request)))
+        yield Bench(agent, daemon, folder, stack)
+
+
+def _case(agent: LiveAgent, request: pytest.FixtureRequest) -> str:
+    """What a recording is called: after its scenario, for whichever agent."""
+    name, _, parameters = request.node.name.removeprefix("test_").rstrip("]").partition("[")
+    own = [each for each in parameters.split("-") if each not in ("", agent.adapter.id)]
+    return "_".join([name, *own])
+
+
+@contextmanager
+def alone(agent: LiveAgent, folder: Path, *steps: StepLike) -> Iterator[Live]:
+    """A session on a daemon of its own, which may be killed."""
+    command(agent.adapter)
+    own = running(folder / "data", env=chosen(agent.adapter))
+    with own as daemon, ScriptedModel(steps) as model:
+        yield Live(daemon, model, folder, agent)
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable
 from typing import Any
 
 from tests.agents.live import Live
-from tests.testing.story import Event, Item, items, lives, parts
+from tests.testing.story import Event, Item, items, lives, of_type, outcome, parts, said, text
 
 Wanted = Callable[[Event], bool]
 
@@ -73,4 +74,38 @@ def kill_all(pids: list[int]) -> None:
 
 def kill(live: Live) -> None:
     """SIGKILL the session's agent."""
-    kill_all(live.processes())
+    kill_all(live.agent.processes(live))
+
+
+# --- Reading ---
+
+
+def spoken(events: list[Event]) -> list[tuple[str, str]]:
+    """Who said what, in order."""
+    return [(item["role"], text(item)) for item in items(events, "message") if text(item)]
+
+
+def outcomes(events: list[Event]) -> list[str]:
+    """How each turn ended."""
+    return [data["outcome"] for data in of_type(events, "turn.ended")]
+
+
+def failed_with(events: list[Event]) -> Any:
+    """The one error of a failed turn."""
+    assert outcome(events) == "failed"
+    (error,) = of_type(events, "error")
+    return error
+
+
+def asked(live: Live, number: int) -> str:
+    """All that the model was asked with the n-th request."""
+    return json.dumps(live.model.mains[number - 1].body)
+
+
+def goes_on(live: Live) -> None:
+    """The next message is answered."""
+    live.model.script("Here I am.")
+    events = live.turn("Go on")
+    assert said(events) == ["Here I am."]
+    assert outcomes(events) == ["completed"]
+    live.conforms()

@@ -11,7 +11,7 @@ from dragoman.testing.conformance import check_lines
 from tests.daemon import Daemon, Reply
 
 SENDS = 100
-ENDS = 12
+ENDS = 6
 
 
 def conforms(daemon: Daemon, session: str) -> None:
@@ -204,7 +204,7 @@ def test_case_30_a_message_that_waits_hears_of_the_end_however_much_is_said(
     for attempt in range(ENDS):
         session = f"{end}-{bool(raw)}-{attempt}"
         daemon.create(session)
-        daemon.send(session, "burst 8000 1000")
+        daemon.send(session, "burst 4000 1000")
         with ThreadPoolExecutor(8) as pool:
             streams = [pool.submit(listen, session, number) for number in range(8)]
             if attempt % 2:

@@ -13,8 +13,3 @@ def tool(name: str, **given: Any) -> dict[str, Any]:
 def bash(command: str, **given: Any) -> dict[str, Any]:
     """A command; one that changes something is asked for."""
     return tool("Bash", command=command, description="Run it", **given)
-
-
-def calls(*blocks: dict[str, Any], text: str | None = None) -> dict[str, Any]:
-    """A step that calls tools, after a word or without."""
-    return {"blocks": [*([] if text is None else [{"text": text}]), *blocks]}

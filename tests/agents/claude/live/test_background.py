@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.live import Bench
+from tests.agents.claude.live.scripts import bash
+from tests.agents.live import Bench, calls
 from tests.agents.watch import ended, heard, labels
 from tests.testing.story import items, of_type, said, text
 

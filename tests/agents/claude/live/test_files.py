@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.claude.live.heard import file_of, output, results
-from tests.agents.claude.live.scripts import calls, tool
-from tests.agents.live import Bench, Live
+from tests.agents.claude.live.scripts import tool
+from tests.agents.live import Bench, Live, calls
+from tests.agents.results import file_of, output, results
 from tests.testing.story import Item, items, of_type, parts
 
 PNG = bytes.fromhex(

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.agents.claude.live.scripts import bash, calls
-from tests.agents.live import Bench
+from tests.agents.claude.live.scripts import bash
+from tests.agents.live import Bench, calls
 from tests.agents.watch import labels
 from tests.testing.story import items, outcome, said
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.claude.live import mcp_server
-from tests.agents.claude.live.heard import called, output, results, statuses, told
-from tests.agents.claude.live.scripts import calls, tool
-from tests.agents.live import Bench, Live
+from tests.agents.claude.live.heard import told
+from tests.agents.claude.live.scripts import tool
+from tests.agents.live import Bench, Live, calls
+from tests.agents.results import called, output, results, statuses
 from tests.testing.story import items, of_type, parts, said
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from tests.agents.claude.live.heard import results, told
-from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.live import Bench, Live
+from tests.agents.claude.live.heard import told
+from tests.agents.claude.live.scripts import bash, tool
+from tests.agents.live import Bench, Live, calls
+from tests.agents.results import results
 from tests.testing.story import Event, of_type, said
 
 PLAN = "# Plan\n\n1. Look.\n2. Leap 🐉.\n"

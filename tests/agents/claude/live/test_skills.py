@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from tests.agents.claude.live.scripts import calls, tool
-from tests.agents.live import Bench
+from tests.agents.claude.live.scripts import tool
+from tests.agents.live import Bench, calls
 from tests.testing.story import items, outcome, parts
 
 
@@ -50,23 +50,6 @@ def test_a_skill_of_the_session_is_listed_and_loaded(claude: Bench, tmp_path: Pa
     assert tree(tmp_path / "given") == before
     assert tree(live.workspace) == []
     live.conforms()
-
-
-def test_skills_are_removed_with_their_session(claude: Bench, tmp_path: Path) -> None:
-    skill(tmp_path / "given" / "greet", "Greets.", "Say hi.")
-    live = claude.session(skills=local(tmp_path / "given"))
-    folder = claude.daemon.data_dir / "skills" / live.id
-    assert (folder / "session" / "skills" / "greet" / "SKILL.md").is_file()
-    assert claude.daemon.request("DELETE", live.path).status == 204
-    assert not folder.exists()
-
-
-def test_skills_that_went_missing_are_laid_out_again(claude: Bench, tmp_path: Path) -> None:
-    skill(tmp_path / "given" / "greet", "Greets the zebra quartet.", "Say hi.")
-    live = claude.session({"text": "ok"}, skills=local(tmp_path / "given"))
-    (claude.daemon.data_dir / "skills" / live.id).rename(tmp_path / "missing")
-    live.turn("Hi")
-    assert b"session:greet" in msgspec.json.encode(live.model.mains[-1].body)
 
 
 def test_a_skill_that_is_not_there_makes_no_session(claude: Bench, tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.live import Bench
+from tests.agents.claude.live.scripts import bash, tool
+from tests.agents.live import Bench, calls
 from tests.agents.watch import done, ended, heard, kill, labelled, labels, says
 from tests.testing.story import Event, Item, items, of_type, outcome, said, text
 

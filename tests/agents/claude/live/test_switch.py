@@ -4,87 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.live import Bench, Live
-from tests.agents.watch import heard, kill, says
-from tests.testing.story import of_type, said
+from tests.agents.claude.live.scripts import tool
+from tests.agents.live import Bench, Live, calls
+from tests.agents.watch import kill
+from tests.testing.story import of_type
 
 
 def asked(live: Live, number: int) -> Any:
     """What the model was asked with the n-th request."""
     return live.model.mains[number - 1].body
-
-
-def test_the_model_of_a_running_session(claude: Bench) -> None:
-    live = claude.session("One.", "Two.", model="opus")
-    live.turn("1")
-    assert live.patch(model="sonnet")["model"] == "sonnet"
-    live.turn("2")
-    assert "opus" in asked(live, 1)["model"]
-    assert "sonnet" in asked(live, 2)["model"]
-    assert "sonnet" in live.info["model"]
-    live.conforms()
-
-
-def test_an_effort_that_claude_does_not_know_is_refused(claude: Bench) -> None:
-    """Before, it was accepted, and the next turn failed or took no notice of it."""
-    live = claude.session("One.")
-    for method, path, body in (
-        ("PATCH", f"/sessions/{live.id}", {"variant": "huge"}),
-        ("POST", "/sessions", {"agent": "claude", "variant": "huge"}),
-    ):
-        refused = live.daemon.request(method, path, body)
-        assert (refused.status, refused.json["details"]["field"]) == (400, "variant")
-        assert "known: low, medium, high" in refused.json["detail"]
-
-
-def test_the_effort_of_a_running_session(claude: Bench) -> None:
-    live = claude.session("One.", "Two.", model="opus", variant="low")
-    live.turn("1")
-    assert live.patch(variant="high")["variant"] == "high"
-    live.turn("2")
-    assert asked(live, 1)["output_config"]["effort"] == "low"
-    assert asked(live, 2)["output_config"]["effort"] == "high"
-    live.conforms()
-
-
-def test_the_permission_mode_of_a_running_session(claude: Bench) -> None:
-    live = claude.session(
-        "One.", calls(tool("Write", file_path="a.txt", content="a\n")), "Written."
-    )
-    live.turn("1")
-    assert live.patch(permissionMode="acceptEdits")["permissionMode"] == "acceptEdits"
-    events = live.turn("Write it")
-    assert of_type(events, "permission.requested") == []
-    assert (live.workspace / "a.txt").read_text() == "a\n"
-    assert live.info["permissionMode"] == "acceptEdits"
-    live.conforms()
-
-
-def test_bypass_in_a_running_session_answers_by_itself(claude: Bench) -> None:
-    live = claude.session("One.", calls(bash("touch a.txt")), "Touched.", "Two.")
-    live.turn("1")
-    assert live.patch(permissionMode="bypass")["permissionMode"] == "bypass"
-    events = live.turn("Touch it")
-    (resolved,) = of_type(events, "permission.resolved")
-    assert (resolved["status"], resolved["approver"]["rule"]) == ("accept", "mode:bypass")
-    assert (live.workspace / "a.txt").exists()
-    assert live.info["permissionMode"] == "bypass"
-    live.turn("2")
-    assert live.info["permissionMode"] == "bypass"
-    live.conforms()
-
-
-def test_bypass_is_left_again_in_a_running_session(claude: Bench) -> None:
-    live = claude.session("One.", calls(bash("touch a.txt")), "No.")
-    live.turn("1")
-    live.patch(permissionMode="bypass")
-    live.patch(permissionMode="default")
-    live.send("Touch it")
-    live.reply(live.until("permission.requested"), "reject")
-    live.until("turn.ended")
-    assert not (live.workspace / "a.txt").exists()
-    live.conforms()
 
 
 def test_to_plan_in_a_running_session(claude: Bench) -> None:
@@ -98,29 +26,6 @@ def test_to_plan_in_a_running_session(claude: Bench) -> None:
     live.turn("3")
     assert live.info["agentMode"] == "build"
     assert live.info["permissionMode"] == "default"
-    live.conforms()
-
-
-def test_what_is_switched_before_the_first_message(claude: Bench) -> None:
-    live = claude.session(calls(bash("touch a.txt")), "Done.")
-    live.patch(model="sonnet", variant="high", permissionMode="bypass")
-    events = live.turn("Touch it")
-    assert of_type(events, "permission.requested") == []
-    assert "sonnet" in asked(live, 1)["model"]
-    assert asked(live, 1)["output_config"]["effort"] == "high"
-    assert (live.workspace / "a.txt").exists()
-    live.conforms()
-
-
-def test_the_model_in_the_middle_of_a_turn(claude: Bench) -> None:
-    live = claude.session({"text": ["One ", "two"], "gate": "rest"}, "Two.")
-    live.send("1")
-    heard(live, says("One"))
-    live.patch(model="sonnet")
-    live.model.open("rest")
-    live.until("turn.ended")
-    assert said(live.turn("2")) == ["Two."]
-    assert "sonnet" in asked(live, 2)["model"]
     live.conforms()
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.agents.claude.live.heard import called, output, result, results, streamed, told
-from tests.agents.claude.live.scripts import bash, calls, tool
-from tests.agents.live import Bench
+from tests.agents.claude.live.heard import told
+from tests.agents.claude.live.scripts import bash, tool
+from tests.agents.live import Bench, calls
+from tests.agents.results import called, output, result, results, streamed
 from tests.testing.story import items, of_type, outcome, parts, said, text
 
 
@@ -64,16 +65,6 @@ def test_long_output_is_kept_elsewhere(claude: Bench) -> None:
     name = Path(file["path"]).name
     fetched = live.daemon.request("GET", f"{live.path}/files/{name}")
     assert (fetched.status, fetched.body.decode()) == (200, kept)
-    live.conforms()
-
-
-def test_tools_side_by_side_have_a_result_each(claude: Bench) -> None:
-    live = claude.session(calls(*(bash(f"echo {n}") for n in range(4)), text="All."), "Done.")
-    events = live.turn("Run them")
-    assert [output(given) for given in results(events)] == ["0", "1", "2", "3"]
-    message = items(events, "message", "assistant")[0]
-    tools = items(events, "tool_call") + items(events, "tool_result")
-    assert {item["parent_id"] for item in tools} == {message["item_id"]}
     live.conforms()
 
 

@@ -106,8 +106,3 @@ def plan(*steps: tuple[str, str]) -> Block:
 def proposed(text: str) -> str:
     """What a model says in plan mode to hand in a plan."""
     return f"<proposed_plan>\n{text}\n</proposed_plan>\n"
-
-
-def calls(*blocks: Block, text: str | None = None) -> dict[str, Any]:
-    """A step that calls tools, after a word or without."""
-    return {"blocks": [*([] if text is None else [{"text": text}]), *blocks]}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.agents.claude.live.heard import called, file_of, output, result, results
 from tests.agents.codex.live.heard import told
-from tests.agents.codex.live.scripts import added, calls, deleted, patch, run, updated
-from tests.agents.live import Bench, Live
+from tests.agents.codex.live.scripts import added, deleted, patch, run, updated
+from tests.agents.live import Bench, Live, calls
+from tests.agents.results import called, file_of, output, result, results
 from tests.agents.watch import statuses
 from tests.testing.story import Item, of_type, outcome, parts, said
 

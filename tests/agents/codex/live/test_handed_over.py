@@ -14,10 +14,10 @@ import pytest
 from dragoman.agents.codex import ADAPTER
 from dragoman.testing.model import ScriptedModel, StepLike
 from tests.agents.codex.live import muffle
-from tests.agents.codex.live.scripts import calls, configured, run
-from tests.agents.codex.live.watch import asked, outcomes
-from tests.agents.live import Live, command
-from tests.agents.watch import done, ended, heard
+from tests.agents.codex.live.agent import CODEX
+from tests.agents.codex.live.scripts import run
+from tests.agents.live import Live, calls, command
+from tests.agents.watch import asked, done, ended, heard, outcomes
 from tests.cases.common import eventually
 from tests.daemon import running
 from tests.testing.story import items, said, text
@@ -31,7 +31,7 @@ def walled(folder: Path, model: ScriptedModel, **create: Any) -> Iterator[tuple[
     flag = folder / "flag"
     words = [sys.executable, muffle.__file__, str(flag), *command(ADAPTER)]
     with running(folder / "data", env={"DRAGOMAN_CODEX_COMMAND": shlex.join(words)}) as daemon:
-        yield Live(daemon, model, folder, ADAPTER.id, configured(), **create), flag
+        yield Live(daemon, model, folder, CODEX, **create), flag
 
 
 def hits(live: Live) -> int:

@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.agents.claude.live.heard import called, output, result, results, statuses
 from tests.agents.claude.live.test_mcp import remote
 from tests.agents.codex.live import mcp_server
 from tests.agents.codex.live.heard import told
-from tests.agents.codex.live.scripts import calls, mcp
-from tests.agents.codex.live.watch import kill, servers
-from tests.agents.live import Bench, Live
+from tests.agents.codex.live.scripts import mcp
+from tests.agents.codex.live.watch import servers
+from tests.agents.live import Bench, Live, calls
+from tests.agents.results import called, output, result, results, statuses
+from tests.agents.watch import kill
 from tests.cases.common import eventually
 from tests.testing.story import Event, items, of_type, parts, said
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.agents.claude.live.heard import streamed
-from tests.agents.codex.live.scripts import calls, proposed, run
+from tests.agents.codex.live.scripts import proposed, run
 from tests.agents.live import Bench
+from tests.agents.results import streamed
 from tests.testing.story import Event, Item, items, of_type, outcome, parts, said, text
 
 ODD = (
@@ -24,21 +24,6 @@ def thoughts(events: list[Event]) -> list[tuple[str, str]]:
 def messages(events: list[Event]) -> list[Item]:
     """What was said, without thoughts."""
     return [item for item in items(events, "message", "assistant") if parts(item, "text")]
-
-
-def test_a_message_streams_and_the_next_turn_follows(codex: Bench) -> None:
-    live = codex.session({"text": ["Hello", " there", ", you."]}, "And again.")
-    first = live.turn("hi")
-    (message,) = messages(first)
-    pieces = [each["delta"] for each in of_type(first, "item.delta")]
-    assert pieces == ["hi", "Hello", " there", ", you."]
-    assert (text(message), message["status"]) == ("Hello there, you.", "completed")
-    assert "phase" not in message
-    second = live.turn("once more")
-    assert said(second) == ["And again."]
-    assert [text(item) for item in items(second, "message", "user")] == ["once more"]
-    assert (outcome(first), outcome(second)) == ("completed", "completed")
-    live.conforms()
 
 
 def test_a_message_says_which_part_of_the_answer_it_is(codex: Bench) -> None:
@@ -96,16 +81,6 @@ def test_a_plan_is_handed_in(codex: Bench) -> None:
     live.conforms()
 
 
-def test_a_very_long_message_is_whole(codex: Bench) -> None:
-    long = "".join(f"line {n} 🐉\n" for n in range(20_000))
-    live = codex.session({"text": [long[n : n + 4000] for n in range(0, len(long), 4000)]})
-    events = live.turn("Tell me everything")
-    (message,) = messages(events)
-    assert text(message) == long
-    assert streamed(events, message, "text") == long
-    live.conforms()
-
-
 def test_every_character_survives(codex: Bench) -> None:
     blocks: list[dict[str, Any]] = [{"thinking": ODD, "raw": ODD}, {"text": list(ODD)}]
     live = codex.session({"blocks": blocks})
@@ -116,13 +91,4 @@ def test_every_character_survives(codex: Bench) -> None:
     assert ODD in [
         part["text"] for given in live.model.mains[-1].body["input"] for part in given["content"]
     ]
-    live.conforms()
-
-
-def test_a_message_before_and_after_a_tool_are_two(codex: Bench) -> None:
-    live = codex.session(calls(run("echo a"), text="Before."), "After.", permissionMode="bypass")
-    events = live.turn("Run it")
-    assert said(events) == ["Before.", "After."]
-    kinds = [item["kind"] for item in items(events) if item["kind"] != "status"]
-    assert kinds == ["message", "message", "tool_call", "tool_result", "message"]
     live.conforms()

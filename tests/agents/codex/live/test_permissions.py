@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from tests.agents.claude.live.heard import called, output, results
 from tests.agents.codex.live.heard import asked_for, rules, told
-from tests.agents.codex.live.scripts import (
-    added,
-    calls,
-    configured,
-    escalated,
-    patch,
-    run,
-    tool,
-    updated,
-)
-from tests.agents.codex.live.watch import kill
-from tests.agents.live import Bench, Live
-from tests.testing.story import items, of_type, outcome, parts, said, text
+from tests.agents.codex.live.scripts import added, configured, escalated, patch, run, tool, updated
+from tests.agents.live import Bench, Live, calls
+from tests.agents.results import called, results
+from tests.agents.watch import kill
+from tests.testing.story import items, of_type, said, text
 
 
 def shell(command: str) -> str:
@@ -33,29 +24,6 @@ def allow(live: Live, reply: str, times: int = 1) -> None:
 def names(live: Live) -> list[str]:
     """What is in the workspace."""
     return sorted(path.name for path in live.workspace.iterdir())
-
-
-def test_a_command_is_allowed_once(codex: Bench) -> None:
-    live = codex.session(calls(run("touch made")), calls(run("touch made")), "Done.")
-    live.send("Make it")
-    asked = live.until("permission.requested")
-    about = asked["data"]["metadata"]
-    assert asked["data"]["action"] == "commandExecution"
-    assert (about["command"], about["cwd"]) == (shell("touch made"), str(live.workspace))
-    assert about["input"] == {"command": shell("touch made"), "cwd": str(live.workspace)}
-    assert about["permission"] == "command"
-    (call,) = items(live.events(), "tool_call")
-    assert about["item_id"] == call["item_id"]
-    assert about["call_id"] == parts(call, "tool_call")[0]["call_id"]
-    assert live.info["status"] == "waiting"
-    assert names(live) == []
-    live.reply(asked, "once")
-    allow(live, "once")
-    live.until("turn.ended")
-    events = live.conforms()
-    assert names(live) == ["made"]
-    assert [each["status"] for each in of_type(events, "permission.resolved")] == ["accept"] * 2
-    assert [given["exit_code"] for given in results(events)] == [0, 0]
 
 
 def test_a_changed_command_is_refused_since_the_asked_one_would_run(codex: Bench) -> None:
@@ -113,36 +81,6 @@ def test_always_still_holds_for_the_next_server(codex: Bench) -> None:
     assert said(events) == ["Done.", "Again."]
 
 
-def test_a_command_is_refused_and_the_turn_goes_on(codex: Bench) -> None:
-    live = codex.session(calls(run("touch made")), "Then not.")
-    live.send("Make it")
-    allow(live, "reject")
-    live.until("turn.ended")
-    events = live.conforms()
-    (given,) = results(events)
-    assert (given["status"], given["reason"], output(given)) == ("failed", "declined", "")
-    assert "exit_code" not in given
-    assert "rejected" in told(live)
-    assert (said(events), outcome(events)) == (["Then not."], "completed")
-    assert names(live) == []
-
-
-def test_the_model_hears_why_it_was_refused(codex: Bench) -> None:
-    live = codex.session(calls(run("touch made")), "Then mkdir.", "Unasked.")
-    live.send("Make it")
-    asked = live.until("permission.requested")
-    live.reply(asked, "reject", message="Use mkdir, please.")
-    live.until("turn.ended")
-    # With what became of the command, and not after another answer.
-    assert len(live.model.mains) == 2
-    assert "Use mkdir, please." in told(live)
-    events = live.conforms()
-    assert of_type(events, "permission.resolved")[0]["metadata"]["message"] == "Use mkdir, please."
-    assert [text(item) for item in items(events, "system")] == ["Use mkdir, please."]
-    assert [text(item) for item in items(events, "message", "user")] == ["Make it"]
-    assert said(events) == ["Then mkdir."]
-
-
 def test_two_requests_are_answered_in_any_order(codex: Bench) -> None:
     live = codex.session(calls(run("echo one"), run("echo two")), "Done.")
     live.send("Run both")
@@ -185,20 +123,6 @@ def test_a_patch_is_allowed_once_and_always(codex: Bench) -> None:
     assert names(live) == ["a.txt"]
 
 
-def test_edits_are_accepted_and_commands_are_not(codex: Bench) -> None:
-    live = codex.session(
-        calls(patch(added("a.txt", "1"))), calls(run("touch b")), "Done.",
-        permissionMode="acceptEdits",
-    )  # fmt: skip
-    live.send("Write it")
-    live.until("permission.resolved")
-    allow(live, "reject")
-    live.until("turn.ended")
-    events = live.conforms()
-    assert rules(events) == ["mode:acceptEdits", None]
-    assert names(live) == ["a.txt"]
-
-
 def test_edits_are_accepted_only_where_links_lead_into_the_workspace(codex: Bench) -> None:
     live = codex.session(permissionMode="acceptEdits")
     inside, outside = live.workspace / "own", live.folder / "elsewhere"
@@ -224,19 +148,6 @@ def test_a_patch_outside_is_refused_while_planning(codex: Bench) -> None:
     live.model.add(calls(patch(added(str(path), "1"))), "I only plan.")
     assert rules(live.turn("Write it")) == ["mode:plan"]
     assert not path.exists()
-    live.conforms()
-
-
-def test_bypass_asks_for_nothing(codex: Bench) -> None:
-    live = codex.session(permissionMode="bypass")
-    path = live.folder / "out.txt"
-    live.model.add(
-        calls(patch(added(str(path), "1"))), calls(run(f"rm {path}; touch made")), "Done."
-    )
-    events = live.turn("Do what you want")
-    assert not of_type(events, "permission.requested")
-    assert [given["status"] for given in results(events)] == ["completed", "completed"]
-    assert (path.exists(), names(live)) == (False, ["made"])
     live.conforms()
 
 

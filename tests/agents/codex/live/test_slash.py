@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.agents.codex.live.scripts import calls, configured, plan, run, tool
-from tests.agents.codex.live.watch import asked, goes_on, spoken
-from tests.agents.live import Bench, Environ
-from tests.agents.watch import labels, statuses
+from tests.agents.codex.live.scripts import configured, plan, run, tool
+from tests.agents.live import Bench, Environ, calls
+from tests.agents.watch import asked, goes_on, labels, spoken, statuses
 from tests.testing.story import items, of_type, outcome, said, text
 
 REVIEW = {

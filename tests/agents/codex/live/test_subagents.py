@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.agents.codex.live.scripts import calls, configured, run, spawn, spawn_v1, tool, wait
-from tests.agents.codex.live.watch import goes_on, kill, outcomes
-from tests.agents.live import Bench
-from tests.agents.watch import done, ended, heard, labelled, labels, says, statuses
+from tests.agents.codex.live.scripts import configured, run, spawn, spawn_v1, tool, wait
+from tests.agents.live import Bench, calls
+from tests.agents.watch import (
+    done,
+    ended,
+    goes_on,
+    heard,
+    kill,
+    labelled,
+    labels,
+    outcomes,
+    says,
+    statuses,
+)
 from tests.testing.story import Event, Item, items, of_type, outcome, parts, said, text
 
 SUBAGENT = {"subagent": True}

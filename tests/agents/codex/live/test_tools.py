@@ -6,11 +6,11 @@ import json
 import re
 from typing import Any
 
-from tests.agents.claude.live.heard import called, output, result, results, streamed
 from tests.agents.claude.live.test_files import PNG
 from tests.agents.codex.live.heard import told
-from tests.agents.codex.live.scripts import calls, run, tool, view
-from tests.agents.live import Bench, Live
+from tests.agents.codex.live.scripts import run, tool, view
+from tests.agents.live import Bench, Live, calls
+from tests.agents.results import called, output, result, results, streamed
 from tests.agents.watch import done, heard, labelled, says, statuses
 from tests.testing.story import Event, items, of_type, outcome, parts, said
 
@@ -65,16 +65,6 @@ def test_a_command_that_fails_has_its_exit_code(codex: Bench) -> None:
     assert (second["exit_code"], second["cwd"]) == (127, "/")
     assert "command not found" in output(second)
     assert outcome(live.conforms()) == "completed"
-
-
-def test_commands_side_by_side_have_a_result_each(codex: Bench) -> None:
-    live = free(codex, calls(*(run(f"echo {n}") for n in range(4))), "Done.")
-    events = live.turn("Run them")
-    shown = [(given["command"], output(given)) for given in results(events)]
-    assert sorted(shown) == [(f"/bin/bash -lc 'echo {n}'", f"{n}\n") for n in range(4)]
-    assert len({part["call_id"] for call in called(events, COMMAND)
-                for part in parts(call, "tool_call")}) == 4  # fmt: skip
-    live.conforms()
 
 
 def test_long_output_and_odd_bytes_are_kept(codex: Bench) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from tests.agents.codex.live.scripts import calls, run
-from tests.agents.codex.live.watch import asked, kill, outcomes, servers, spoken
-from tests.agents.live import Bench, Live
-from tests.agents.watch import done, ended, heard, says
+from tests.agents.codex.live.scripts import run
+from tests.agents.codex.live.watch import servers
+from tests.agents.live import Bench, Live, calls
+from tests.agents.watch import asked, done, ended, heard, kill, outcomes, says, spoken
 from tests.testing.story import items, of_type, said, text
 
 

@@ -1,15 +1,19 @@
-"""Files that go with a message, as they reach the model behind the real Codex."""
+"""Files that go with a message, as they reach the model behind a real agent."""
 
 from __future__ import annotations
 
-import base64
 import struct
 import zlib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.agents.live import Bench, Live
+from tests.agents.watch import asked
 from tests.testing.story import Event, items, outcome, parts, text
+
+pytestmark = pytest.mark.needs("fileAttachments")
 
 
 def png(width: int = 2) -> bytes:
@@ -32,26 +36,20 @@ def send(live: Live, message: str, *files: dict[str, Any]) -> list[Event]:
         return list(stream)
 
 
-def blocks(live: Live, type: str) -> list[dict[str, Any]]:
-    """The parts of a type that the person said to the model."""
-    given = live.model.mains[-1].body["input"]
-    listed = [each["content"] for each in given if each.get("role") == "user"]
-    return [part for content in listed for part in content if part["type"] == type]
+def images(live: Live) -> list[tuple[str, bytes]]:
+    return live.agent.images_of(live.model.mains[-1].body)
 
 
-def test_an_image_and_a_file_reach_the_model(codex: Bench, tmp_path: Path) -> None:
+@pytest.mark.needs("images")
+def test_an_image_and_a_file_reach_the_model(bench: Bench, tmp_path: Path) -> None:
     picture, note = tmp_path / "picture", tmp_path / "a note.txt"
     picture.write_bytes(png())
     note.write_text("The word is xylograph.\n")
-    live = codex.session("Red.")
+    live = bench.session("Red.")
     events = send(live, "Look", {"path": str(picture)}, {"path": str(note)})
     assert outcome(events) == "completed"
-    (image,) = blocks(live, "input_image")
-    head, _, data = image["image_url"].partition(",")
-    assert head == "data:image/png;base64"
-    assert base64.b64decode(data) == png()
-    words = "\n".join(part["text"] for part in blocks(live, "input_text"))
-    assert f"Look\n\nAttached file: {note}" in words
+    assert images(live) == [("image/png", png())]
+    assert str(note) in asked(live, 1)
     (message,) = items(events, "message", "user")
     assert text(message) == "Look"
     (shown,) = parts(message, "image")
@@ -64,27 +62,46 @@ def test_an_image_and_a_file_reach_the_model(codex: Bench, tmp_path: Path) -> No
     live.conforms()
 
 
-def test_an_image_alone_is_enough(codex: Bench, tmp_path: Path) -> None:
+@pytest.mark.needs("images")
+def test_an_image_alone_is_enough(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png())
-    live = codex.session("Red.")
+    live = bench.session("Red.")
     events = send(live, "", {"path": str(tmp_path / "a.png"), "mime": "image/jpeg"})
     assert outcome(events) == "completed"
-    assert len(blocks(live, "input_image")) == 1
+    assert [content for _, content in images(live)] == [png()]
     live.conforms()
 
 
-def test_a_file_alone_is_enough(codex: Bench, tmp_path: Path) -> None:
+def test_a_file_alone_is_enough(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    live = codex.session("An a.")
+    live = bench.session("An a.")
     events = send(live, "", {"path": str(tmp_path / "a.txt")})
     assert outcome(events) == "completed"
-    words = "\n".join(part["text"] for part in blocks(live, "input_text"))
-    assert f"Attached file: {tmp_path / 'a.txt'}" in words
+    assert str(tmp_path / "a.txt") in asked(live, 1)
     live.conforms()
 
 
-def test_a_file_that_is_not_there_is_refused(codex: Bench) -> None:
-    live = codex.session()
+def test_a_file_that_is_not_there_is_refused(bench: Bench) -> None:
+    live = bench.session()
     body = {"message": "Look", "attachments": [{"path": "/no/such/file.png"}]}
     reply = live.post("/messages", body)
     assert (reply.status, reply.json["details"]) == (400, {"field": "attachments[0].path"})
+
+
+@pytest.mark.needs("images")
+def test_an_image_is_sent_by_its_path_when_it_vanished_while_it_waited(
+    bench: Bench, tmp_path: Path
+) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(png())
+    live = bench.session({"text": "First.", "gate": "go"}, "Second.")
+    live.send("Begin")
+    live.model.wait_for_request()
+    reply = live.post("/messages", {"message": "Look", "attachments": [{"path": str(picture)}]})
+    assert reply.status == 204
+    picture.unlink()
+    live.model.open("go")
+    live.until("turn.ended")
+    live.until("turn.ended")
+    assert str(picture) in asked(live, 2)
+    live.conforms()

@@ -1,0 +1,53 @@
+"""Scenarios that every agent plays, as far as its capabilities say that it can.
+
+A new agent gets them with a `LiveAgent` of its own in `AGENTS`. A scenario names what it takes,
+`@pytest.mark.needs("questions")`, and is made for each agent that shows all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agents import live
+from tests.agents.claude.live.agent import CLAUDE
+from tests.agents.codex.live.agent import CODEX
+from tests.agents.live import Bench, Live, LiveAgent, shared_daemon
+from tests.agents.live import bench as open_bench
+from tests.daemon import Daemon
+
+AGENTS: tuple[LiveAgent, ...] = (CLAUDE, CODEX)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a scenario for each agent that has what it needs."""
+    if "agent" not in metafunc.fixturenames:
+        return
+    needs = {feature for mark in metafunc.definition.iter_markers("needs") for feature in mark.args}
+    able = [each for each in AGENTS if needs <= each.adapter.capabilities.shown]
+    metafunc.parametrize("agent", able, ids=lambda each: each.adapter.id, scope="session")
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon | None]:
+    """A daemon that all scenarios share; None where each is recorded by itself."""
+    with shared_daemon(AGENTS, tmp_path_factory.mktemp("scenarios")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def bench(
+    agent: LiveAgent, shared: Daemon | None, request: pytest.FixtureRequest
+) -> Iterator[Bench]:
+    """A bench for one scenario."""
+    with open_bench(agent, shared, request) as made:
+        yield made
+
+
+@pytest.fixture
+def alone(agent: LiveAgent, tmp_path: Path) -> Iterator[Live]:
+    """A session on a daemon of its own, which may be killed."""
+    with live.alone(agent, tmp_path) as made:
+        yield made

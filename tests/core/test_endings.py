@@ -12,6 +12,7 @@ from dragoman.schema.commands import Configure
 from dragoman.schema.events import (
     AgentUnparsed,
     ErrorRaised,
+    ModelUsage,
     PermissionResolved,
     Question,
     QuestionResolved,
@@ -175,6 +176,21 @@ def test_what_an_agent_says_at_the_end_of_a_turn_is_what_it_used(stage: Stage) -
     assert isinstance(first, TurnEnded)
     assert isinstance(second, TurnEnded)
     assert (first.usage, second.usage) == (said, UNSET)
+
+
+@pytest.mark.parametrize("count", [-1, 10**13, 10**30])
+def test_a_count_that_cannot_be_is_none(stage: Stage, count: int) -> None:
+    wrong = Usage(
+        input_tokens=count,
+        output_tokens=2,
+        cost_usd=float(count),
+        models={"m": ModelUsage(input_tokens=count, output_tokens=2)},
+    )
+    stage.say(MESSAGE).say(EndTurn(outcome="completed", usage=wrong))
+    (ended,) = stage.tape.of("turn.ended")
+    assert isinstance(ended, TurnEnded)
+    models = {"m": ModelUsage(output_tokens=2)}
+    assert ended.usage == Usage(output_tokens=2, cost_usd=0, models=models)
 
 
 def test_terminate_takes_back_what_is_asked_before_anything_else(stage: Stage) -> None:

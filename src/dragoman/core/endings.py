@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 from dragoman.facts import Exit
 from dragoman.schema.events import ErrorRaised, ModelUsage, SessionEnded, TurnEnded, Usage
 from dragoman.steps import EndSession, EndTurn, Used
+from dragoman.wire.counts import MOST_TOKENS
 
 U = TypeVar("U", Usage, ModelUsage)
 
@@ -34,17 +35,17 @@ def turn_ended(
 
 
 def _counted(usage: Usage) -> Usage:
-    """The same, but nothing in it below zero."""
+    """The same, without counts that cannot be."""
     models = usage.models
     if models is not UNSET:
-        models = {name: _not_below_zero(used) for name, used in models.items()}
-    return replace(_not_below_zero(usage), models=models)
+        models = {name: _possible(used) for name, used in models.items()}
+    return replace(_possible(usage), models=models)
 
 
-def _not_below_zero(used: U) -> U:
-    found = asdict(used)
-    below = [name for name, n in found.items() if isinstance(n, int | float) and n < 0]
-    return replace(used, **dict.fromkeys(below, 0)) if below else used
+def _possible(used: U) -> U:
+    numbers = [(name, n) for name, n in asdict(used).items() if isinstance(n, int | float)]
+    wrong = [name for name, n in numbers if not 0 <= n <= MOST_TOKENS]
+    return replace(used, **dict.fromkeys(wrong, 0)) if wrong else used
 
 
 def process_exit(exit: Exit) -> ErrorRaised:

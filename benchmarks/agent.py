@@ -23,42 +23,45 @@ def say(**message: Any) -> bytes:
 
 def pace(rate: int, seconds: int) -> Iterator[bytes]:
     """Deltas at a steady rate; each begins with @ and the monotonic time in nanoseconds."""
-    yield say(type="message_start", id="m1")
+    yield say(type="start_item", key="m1", kind="message", role="assistant", native_id="m1")
     start = time.monotonic()
     for number in range(rate * seconds):
         due = start + number / rate
         while (left := due - time.monotonic()) > 0:
             time.sleep(left)
-        yield say(type="text_delta", id="m1", text=f"@{time.monotonic_ns()} " + "x" * 80)
-    yield say(type="message_end", id="m1")
+        yield say(type="delta", key="m1", text=f"@{time.monotonic_ns()} " + "x" * 80)
+    yield say(type="complete_item", key="m1")
 
 
 def lines(count: int, size: int) -> Iterator[bytes]:
     """Output of a tool, as fast as it is read."""
-    yield say(type="tool_start", id="t1", name="Bash")
-    empty = len(say(type="tool_output", id="t1", text=""))
-    line = say(type="tool_output", id="t1", text="x" * (size - empty))
+    call = {"type": "tool_call", "name": "Bash", "arguments": "", "call_id": "t1"}
+    result = {"type": "tool_result", "call_id": "t1", "output": ""}
+    yield say(type="start_item", key="t1", kind="tool_call", role="assistant", content=[call])
+    yield say(type="start_item", key="r1", kind="tool_result", role="tool", content=[result])
+    empty = len(say(type="delta", key="r1", content_type="output", text=""))
+    line = say(type="delta", key="r1", content_type="output", text="x" * (size - empty))
     together = max(1, BUFFER_BYTES // size)
     for _ in range(count // together):
         yield line * together
     yield line * (count % together)
-    yield say(type="tool_end", id="t1", output="")
+    yield say(type="complete_item", key="r1", content=[result])
 
 
 def main() -> None:
     """Answer prompts until the input ends."""
     write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
-    write(say(type="hello", session="bench"))
+    write(say(type="bind", native_session_id="bench"))
     flush()
     for line in sys.stdin:
         command = json.loads(line)
         if command["type"] == "prompt":
             name, first, second = command["text"].split()
-            write(say(type="turn_started", turn="1"))
+            write(say(type="begin_turn"))
             for said in {"pace": pace, "lines": lines}[name](int(first), int(second)):
                 write(said)
                 flush()
-            write(say(type="turn_ended", turn="1", outcome="completed"))
+            write(say(type="end_turn", outcome="completed"))
             flush()
 
 

@@ -12,7 +12,7 @@ from benchmarks.limits import split_rate, write_rate
 from benchmarks.table import Row, amount
 
 MOCK = (sys.executable, "-P", "-m", "dragoman.testing.mock.agent")
-EMPTY = len(say(type="text_delta", id="m1", text=""))
+EMPTY = len(say(type="delta", key="m1", text=""))
 POLL_S = 0.02
 BEGINNING = 10
 DISK_GOAL = 1.5

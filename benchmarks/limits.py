@@ -22,7 +22,7 @@ from benchmarks.daemon import free_port
 DEADLINE_S = 60.0
 WRITE_BYTES = 1 << 20
 READ_BYTES = 1 << 18
-LAST_LINE = b'{"type":"turn_ended"'
+LAST_LINE = b'{"type":"end_turn"'
 NGINX = """
 daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; {user}
 events {{ worker_connections 1024; }}

@@ -62,11 +62,11 @@ def _value(number: int) -> str:
 
 def _lines(count: int) -> list[bytes]:
     chance = random.Random(1)
-    empty = len(say(type="text_delta", id="m1", text=""))
+    empty = len(say(type="delta", key="m1", text=""))
     lines: list[bytes] = []
     for _ in range(count):
         text = " ".join(chance.choices(WORDS.split(), k=80))[: LINE_BYTES - empty]
-        lines.append(say(type="text_delta", id="m1", text=text).strip())
+        lines.append(say(type="delta", key="m1", text=text).strip())
     return lines
 
 
@@ -75,7 +75,7 @@ def _drafts(lines: Sequence[bytes]) -> list[Draft]:
     spec = Spec(session_id="s", agent="mock", agent_mode="build", directory="/")
     state = SessionState(agent_mode="build")
     interpreter = Interpreter("mock", adapter.converter(spec), state, new_id)
-    interpreter.receive(say(type="message_start", id="m1"))
+    interpreter.receive(say(type="start_item", key="m1", kind="message"))
     for line in lines:
         interpreter.receive(line)
     return [output for output in interpreter.take() if isinstance(output, Draft)]

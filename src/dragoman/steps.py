@@ -6,6 +6,7 @@ open, within one process. It never sees a clock, an id of ours, or a file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
@@ -18,7 +19,15 @@ from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, 
 from dragoman.wire.jsonrpc import RpcError
 
 
-class Blob(Struct, frozen=True, kw_only=True):
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class AgentWord(Struct, frozen=True, tag_field="type", tag=_snake_case):
+    """Base of what an agent can say as it is: in JSON, `type` is its name, e.g. `start_item`."""
+
+
+class Blob(AgentWord, frozen=True, kw_only=True):
     """Bytes inside content, e.g. an image. Stored as a file before the event that names it."""
 
     data: bytes
@@ -27,7 +36,7 @@ class Blob(Struct, frozen=True, kw_only=True):
     """What it was called."""
 
 
-class AgentFile(Struct, frozen=True, kw_only=True):
+class AgentFile(AgentWord, frozen=True, kw_only=True):
     """A text file that the agent keeps, beside content. Copied, without secrets, into the session's
     files before the event that names it, and shown as a file that was read."""
 
@@ -54,13 +63,13 @@ class ItemFields(TypedDict, total=False):
 Content = tuple[ContentPart | Blob | AgentFile, ...]
 
 
-class BeginTurn(Struct, frozen=True, kw_only=True):
+class BeginTurn(AgentWord, frozen=True, kw_only=True):
     """The agent says that a turn begins."""
 
     metadata: Mapping[str, Any] | None = None
 
 
-class EndTurn(Struct, frozen=True, kw_only=True):
+class EndTurn(AgentWord, frozen=True, kw_only=True):
     """The agent says that the turn is over."""
 
     outcome: Outcome
@@ -75,7 +84,7 @@ class Used(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-class StartItem(Struct, frozen=True, kw_only=True):
+class StartItem(AgentWord, frozen=True, kw_only=True):
     """An item opens. `content` is its shape; what streams is emptied by the normalizer."""
 
     key: str
@@ -94,7 +103,7 @@ class StartItem(Struct, frozen=True, kw_only=True):
     """`daemon`: to fill a gap that the agent leaves."""
 
 
-class Delta(Struct, frozen=True, gc=False):
+class Delta(AgentWord, frozen=True, gc=False):
     """The next piece of an item."""
 
     key: str
@@ -102,7 +111,7 @@ class Delta(Struct, frozen=True, gc=False):
     content_type: DeltaType = "text"
 
 
-class CompleteItem(Struct, frozen=True, kw_only=True):
+class CompleteItem(AgentWord, frozen=True, kw_only=True):
     """An item is final. `content` None: what was streamed."""
 
     key: str
@@ -124,7 +133,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """Wherever `old` stands; else where it stands first."""
 
 
-class AskPermission(Struct, frozen=True, kw_only=True):
+class AskPermission(AgentWord, frozen=True, kw_only=True):
     """The agent waits for a permission."""
 
     key: str
@@ -143,7 +152,7 @@ class AskPermission(Struct, frozen=True, kw_only=True):
     detached: bool = False
 
 
-class AskQuestion(Struct, frozen=True, kw_only=True):
+class AskQuestion(AgentWord, frozen=True, kw_only=True):
     """The agent waits for answers."""
 
     key: str
@@ -159,14 +168,14 @@ class Resolve(Struct, frozen=True, kw_only=True):
     command: AnswerPermission | AnswerQuestion
 
 
-class Withdraw(Struct, frozen=True, kw_only=True):
+class Withdraw(AgentWord, frozen=True, kw_only=True):
     """The agent no longer waits for an answer."""
 
     key: str
     reason: str = "agent"
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class Report(AgentWord, frozen=True, kw_only=True):
     """An error, as the agent tells it."""
 
     message: str
@@ -174,7 +183,7 @@ class Report(Struct, frozen=True, kw_only=True):
     details: Any | None = None
 
 
-class Update(Struct, frozen=True, kw_only=True):
+class Update(AgentWord, frozen=True, kw_only=True):
     """Something about the session changed."""
 
     body: SessionUpdated
@@ -187,7 +196,7 @@ class Unparsed(Struct, frozen=True, kw_only=True):
     location: str
 
 
-class EndSession(Struct, frozen=True, kw_only=True):
+class EndSession(AgentWord, frozen=True, kw_only=True):
     """The agent says that the session is over."""
 
     reason: Literal["completed", "error"] = "completed"
@@ -221,7 +230,7 @@ class Echo(Struct, frozen=True, kw_only=True):
     """`daemon`: the agent names the message, and the words are those that we sent."""
 
 
-class Bind(Struct, frozen=True):
+class Bind(AgentWord, frozen=True):
     """The agent confirmed its own id of the session; None: it knows none, and begins anew."""
 
     native_session_id: str | None

@@ -12,10 +12,10 @@ from dragoman.runtime.processes.linux import Process
 from tests.daemon import Daemon
 
 from .common import eventually, pid_of
-from .puppet import BEGIN, DONE, END, MESSAGE, PAUSE, Act, line, prompt, write
+from .puppet import BEGIN, DONE, END, MESSAGE, PAUSE, Act, delta, prompt, write
 
 MISDEEDS = Path(__file__).with_name("misdeeds.py")
-WORDS = line("text_delta", id="m1", text="There. ")
+WORDS = delta("There. ")
 _numbers = itertools.count(1)
 
 

@@ -22,10 +22,32 @@ def line(type: str, **fields: Any) -> bytes:
     return json.dumps({"type": type, **fields}).encode() + b"\n"
 
 
-BEGIN = line("turn_started", turn="t1")
-END = line("turn_ended", turn="t1", outcome="completed")
-MESSAGE = line("message_start", id="m1")
-DONE = line("message_end", id="m1")
+def start(key: str, kind: str, part: Any, **about: Any) -> bytes:
+    """The line that opens an item of one part."""
+    item = {"key": key, "kind": kind, "role": "assistant", "native_id": key, "content": [part]}
+    return line("start_item", **item, **about)
+
+
+def call(key: str, **fields: Any) -> bytes:
+    """The line that opens a call of a tool."""
+    part = {"type": "tool_call", "name": "bash", "arguments": "", "call_id": key}
+    return start(key, "tool_call", part, fields=fields)
+
+
+def delta(text: str, key: str = "m1", content_type: str = "text") -> bytes:
+    """The line with the next piece of an item."""
+    return line("delta", key=key, text=text, content_type=content_type)
+
+
+def complete(key: str, **about: Any) -> bytes:
+    """The line that closes an item."""
+    return line("complete_item", key=key, **about)
+
+
+BEGIN = line("begin_turn", metadata={"native_turn_id": "t1"})
+END = line("end_turn", outcome="completed")
+MESSAGE = start("m1", "message", {"type": "text", "text": ""})
+DONE = complete("m1")
 
 
 def write(*pieces: bytes) -> list[Act]:

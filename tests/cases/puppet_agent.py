@@ -29,8 +29,8 @@ def main() -> None:
         argument.removeprefix("--").split("=") for argument in sys.argv if "=" in argument
     )
     if not os.environ.get("PUPPET_SILENT"):
-        hello = {"type": "hello", "session": options.get("session", f"puppet-{os.getpid()}")}
-        write(json.dumps(hello).encode() + b"\n")
+        name = options.get("session", f"puppet-{os.getpid()}")
+        write(json.dumps({"type": "bind", "native_session_id": name}).encode() + b"\n")
     for line in sys.stdin.buffer:
         command = json.loads(line)
         if command["type"] == "prompt":

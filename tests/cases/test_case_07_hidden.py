@@ -18,7 +18,7 @@ from .puppet import BEGIN, MESSAGE, line, prompt, write
 from .users import APPROVER, User, ordinary_user, this_user
 
 WAYS = ("plain", "thread", "leaderless", "in_flight", "undumpable")
-ASK = line("permission_ask", id="p1", tool="t1", action="Bash", input={"command": "rm -rf /"})
+ASK = line("ask_permission", key="p1", action="Bash", metadata={"input": {"command": "rm -rf /"}})
 USERS = {"this_user": this_user, "ordinary_user": ordinary_user}
 
 

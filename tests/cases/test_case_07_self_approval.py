@@ -17,7 +17,7 @@ from .culprits import WORDS
 from .puppet import BEGIN, ENV, MESSAGE, line, prompt, write
 from .users import APPROVER
 
-ASK = line("permission_ask", id="p1", tool="t1", action="Bash", input={"command": "rm -rf /"})
+ASK = line("ask_permission", key="p1", action="Bash", metadata={"input": {"command": "rm -rf /"}})
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.daemon import Daemon, running
 
-from .puppet import BEGIN, DONE, END, ENV, MESSAGE, line, prompt, write
+from .puppet import BEGIN, DONE, END, ENV, MESSAGE, delta, prompt, write
 
 HOSTILE = (
     "\x1b[2J\x1b[31mred\x1b[0m"
@@ -34,8 +34,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 def hostile_turn(daemon: Daemon, session_id: str) -> None:
     daemon.create(session_id)
-    words = line("text_delta", id="m1", text=HOSTILE)
-    daemon.turn(session_id, prompt(*write(BEGIN + MESSAGE + words + DONE + END)))
+    daemon.turn(session_id, prompt(*write(BEGIN + MESSAGE + delta(HOSTILE) + DONE + END)))
 
 
 def printed(daemon: Daemon, tmp_path: Path, *words: str) -> str:

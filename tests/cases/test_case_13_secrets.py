@@ -16,7 +16,24 @@ from tests.shared_agent import SharedAgentDaemon
 from tests.testing.story import Event, Talk, items, of_type, outcome, said, text
 
 from .common import eventually
-from .puppet import BEGIN, COMMAND, DONE, END, ENV, MESSAGE, PAUSE, Act, line, prompt, saying, write
+from .puppet import (
+    BEGIN,
+    COMMAND,
+    DONE,
+    END,
+    ENV,
+    MESSAGE,
+    PAUSE,
+    Act,
+    call,
+    complete,
+    delta,
+    line,
+    prompt,
+    saying,
+    start,
+    write,
+)
 
 VALUE = 's3cr3t "of\\ the/séssion'
 WORD = "s3cr3t-of-the-session"
@@ -24,6 +41,8 @@ API_KEY = "vendor-key-0123456789abcdef"
 VENDOR = "correct horse battery"
 SHAPES = ("sk-live-0123456789abcdef", "ghp_" + "a1B2" * 9, "AKIAIOSFODNN7EXAMPLE")
 OWN = {"MY_SECRET": VALUE, "DEBUG": "1", "PIN": "1234567"}
+THOUGHT = {"type": "reasoning", "text": ""}
+RESULT = {"type": "tool_result", "call_id": "t1", "output": ""}
 DAEMON = {**ENV, "ANTHROPIC_API_KEY": API_KEY, "VENDOR_PASSPHRASE": VENDOR}
 
 
@@ -32,10 +51,6 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     folder = tmp_path_factory.mktemp("daemon") / "data"
     with running(folder, "--log-level", "debug", env=DAEMON) as started:
         yield started
-
-
-def delta(text: str, id: str = "m1", kind: str = "text_delta") -> bytes:
-    return line(kind, id=id, text=text)
 
 
 def spellings(value: str) -> set[bytes]:
@@ -121,19 +136,21 @@ def test_case_13_a_private_key_on_stderr_is_masked_as_a_whole(daemon: Daemon) ->
 def test_case_13_a_value_that_is_said_is_replaced_everywhere(daemon: Daemon) -> None:
     """Before, an agent that printed its environment told everybody who reads the session."""
     talk = Talk(daemon, env=OWN)
-    tool = line("tool_start", id="t1", name="bash", title=VALUE, command=f"echo {VALUE}")
-    call = tool + delta(json.dumps({"a": VALUE}), "t1", "arguments_delta")
-    ask = line("permission_ask", id="p1", tool="t1", action="bash", input={"a": [VALUE]})
+    tool = call("t1", title=VALUE, command=f"echo {VALUE}")
+    tool += delta(json.dumps({"a": VALUE}), "t1", "arguments") + complete("t1")
+    about = {"input": {"a": [VALUE]}}
+    ask = line("ask_permission", key="p1", item="t1", action="bash", metadata=about)
+    output = {**RESULT, "output": f"{API_KEY}\n{VALUE}"}
     talk.send(
         prompt(
             *write(
-                BEGIN + line("reasoning_start", id="r1") + delta(VALUE, "r1", "reasoning_delta"),
-                line("reasoning_end", id="r1") + MESSAGE + delta(f"It is {VALUE}, PIN 1234567."),
-                call + line("tool_ready", id="t1") + ask,
-                line("tool_output", id="t1", text=VALUE),
-                line("tool_end", id="t1", output=f"{API_KEY}\n{VALUE}"),
+                BEGIN + start("r1", "message", THOUGHT) + delta(VALUE, "r1", "reasoning"),
+                complete("r1") + MESSAGE + delta(f"It is {VALUE}, PIN 1234567."),
+                tool + ask,
+                start("t1:result", "tool_result", RESULT) + delta(VALUE, "t1:result", "output"),
+                complete("t1:result", content=[output]),
                 b"no JSON: " + VALUE.encode() + b"\n" + b'{"type":"odd","is":"%b"}\n' % b"x",
-                line("error", message=f"cannot {VALUE}", code="x") + DONE + END,
+                line("report", message=f"cannot {VALUE}", code="x") + DONE + END,
             )
         )
     )
@@ -172,21 +189,17 @@ def test_case_13_a_value_in_pieces_is_replaced_and_deltas_add_up(
 
 
 @pytest.mark.parametrize(
-    ("kind", "begin", "end"),
-    [
-        ("reasoning_delta", line("reasoning_start", id="x"), line("reasoning_end", id="x")),
-        ("arguments_delta", line("tool_start", id="x", name="bash"), line("tool_ready", id="x")),
-    ],
+    ("kind", "begin"), [("reasoning", start("x", "message", THOUGHT)), ("arguments", call("x"))]
 )
 def test_case_13_thoughts_and_arguments_in_pieces_add_up_too(
-    daemon: Daemon, kind: str, begin: bytes, end: bytes
+    daemon: Daemon, kind: str, begin: bytes
 ) -> None:
     """Before, only what stood in one event could have been found."""
     talk = Talk(daemon, env=OWN)
     told = json.dumps({"a": VALUE})
     pieces = [delta(told[at : at + 4], "x", kind) for at in range(0, len(told), 4)]
-    turn = talk.turn(prompt(*write(BEGIN + MESSAGE + begin, *pieces, end + DONE + END)))
-    assert streamed(turn, kind.removesuffix("_delta")) == '{"a": "[redacted:MY_SECRET]"}'
+    turn = talk.turn(prompt(*write(BEGIN + MESSAGE + begin, *pieces, complete("x") + DONE + END)))
+    assert streamed(turn, kind) == '{"a": "[redacted:MY_SECRET]"}'
     assert_untold(talk, VALUE)
     talk.conforms()
 

@@ -50,7 +50,7 @@ def test_case_14_of_an_oversize_line_the_beginning_and_the_hash_of_all_are_kept(
     talk = Talk(daemon)
     talk.turn(f"huge {MAX_LINE + 100}")
     (event,) = unparsed(talk.events(raw=True))
-    head, tail = b'{"type":"text_delta","id":"m1","text":"', b'"}'
+    head, tail = b'{"type":"delta","key":"m1","text":"', b'"}'
     whole = head + b"x" * (MAX_LINE + 100 - len(head) - len(tail)) + tail
     assert event["data"]["raw_hash"] == hashlib.sha256(whole).hexdigest()
     assert event["raw"]["encoding"] == "base64"

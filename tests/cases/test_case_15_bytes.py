@@ -20,7 +20,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 def delta(text: bytes) -> bytes:
     """A delta whose text is exactly these bytes."""
-    return b'{"type":"text_delta","id":"m1","text":"' + text + b'"}\n'
+    return b'{"type":"delta","key":"m1","text":"' + text + b'"}\n'
 
 
 def test_case_15_a_character_may_be_split_anywhere(daemon: Daemon) -> None:
@@ -87,7 +87,7 @@ def test_case_15_what_stands_around_json_costs_nothing(daemon: Daemon, message: 
     if message.isspace() or b"\r" in message or message.startswith(b"\xef"):
         assert bytes_of(event) == message.removesuffix(b"\n")
     else:
-        assert event["raw"] == {"type": "text_delta", "id": "m1", "text": "fine"}
+        assert event["raw"] == {"type": "delta", "key": "m1", "text": "fine"}
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,6 @@ def test_case_15_what_is_not_utf_8_is_kept_byte_for_byte_and_the_next_line_is_re
 def test_case_15_an_oddly_named_session_is_bound_all_the_same(daemon: Daemon) -> None:
     talk = Talk(daemon)
     name = "ünï\u2028☃"
-    talk.turn(prompt(*write(BEGIN, line("hello", session=name), END)))
+    talk.turn(prompt(*write(BEGIN, line("bind", native_session_id=name), END)))
     assert talk.info["nativeSessionId"] == name
     assert of_type(talk.conforms(), "agent.unparsed") == []

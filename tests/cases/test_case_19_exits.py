@@ -16,15 +16,35 @@ from tests.daemon import Daemon, running
 from tests.testing.story import Event, Talk, items, lives, of_type, outcome, said, text
 
 from .common import eventually, pid_of
-from .puppet import BEGIN, DONE, END, ENV, MESSAGE, PAUSE, Act, dying, line, prompt, saying, write
+from .puppet import (
+    BEGIN,
+    DONE,
+    END,
+    ENV,
+    MESSAGE,
+    PAUSE,
+    Act,
+    call,
+    complete,
+    delta,
+    dying,
+    line,
+    prompt,
+    saying,
+    start,
+    write,
+)
 
-WORDS = line("text_delta", id="m1", text="I do not")
-CALL = line("tool_start", id="t1", name="bash") + line("arguments_delta", id="t1", text="{}")
-READY = line("tool_ready", id="t1")
-ASK = line("permission_ask", id="p1", tool="t1", action="bash")
-QUESTION = line("question_ask", id="q1", questions=[{"id": "a", "text": "Why?"}])
-HELPER = line("subagent_start", id="a1", tool="t1") + line("message_start", id="m2", subagent="a1")
-HELLO = saying(line("text_delta", id="m1", text="hello"))
+WORDS = delta("I do not")
+CALL = call("t1") + delta("{}", "t1", "arguments")
+READY = complete("t1")
+ASK = line("ask_permission", key="p1", item="t1", action="bash")
+QUESTION = line("ask_question", key="q1", questions=[{"question_id": "a", "prompt": "Why?"}])
+TEXT = {"type": "text", "text": ""}
+HELPER = start("a1", "status", {"type": "status", "label": "subagent"}, parent="t1") + start(
+    "m2", "message", TEXT, parent="t1", subagent="a1"
+)
+HELLO = saying(delta("hello"))
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +211,7 @@ def test_case_19_an_answer_that_a_rule_gives_may_find_nobody(daemon: Daemon, end
     """The agent asks and is gone, or closes its input, before the mode's answer can be written."""
     talk = Talk(daemon, permissionMode="bypass")
     talk.turn(HELLO)
-    asks = b"".join(line("permission_ask", id=f"p{n}", tool="t1", action="bash") for n in range(9))
+    asks = b"".join(line("ask_permission", key=f"p{n}", action="bash") for n in range(9))
     deaf: list[Act] = [["deaf"]]
     turn = talk.turn(prompt(*deaf, *write(BEGIN + MESSAGE + WORDS + CALL + READY + asks), ending))
     assert outcome(turn) == "failed"

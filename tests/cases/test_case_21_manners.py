@@ -16,7 +16,7 @@ from .puppet import BEGIN, DONE, END, ENV, MESSAGE, Act, prompt, write
 
 FLAT_BYTES = 32 << 20
 SMILE = "\N{SMILING FACE WITH OPEN MOUTH}"
-SPLIT = b'{"type":"text_delta","id":"m1","text":"%b"}\n' % SMILE.encode()
+SPLIT = b'{"type":"delta","key":"m1","text":"%b"}\n' % SMILE.encode()
 IN_TURN = write(BEGIN + MESSAGE + WORDS)
 OVER = write(DONE + END)
 MANNERS: dict[str, list[Act]] = {

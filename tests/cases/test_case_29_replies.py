@@ -122,7 +122,7 @@ def test_case_29_the_winner_is_known_after_a_restart(daemon: Daemon) -> None:
 
 
 def test_case_29_an_answer_that_cannot_be_written_leaves_the_question_open(data_dir: Path) -> None:
-    ask = puppet.line("permission_ask", id="p1", tool="t1", action="bash")
+    ask = puppet.line("ask_permission", key="p1", action="bash")
     deaf = puppet.prompt(["deaf"], *puppet.write(puppet.BEGIN + ask), ["stay"])
     env = {**puppet.ENV, "DRAGOMAN_INTERRUPT_DEADLINE_S": "0.2"}
     with running(data_dir, env=env) as daemon:

@@ -85,10 +85,10 @@ def test_case_34_a_large_session_is_read_while_health_answers_at_once(
 
 QUICK = """\
 #!/bin/sh
-echo '{"type":"hello","session":"quick"}'
+echo '{"type":"bind","native_session_id":"quick"}'
 while read line; do
-    echo '{"type":"turn_started","turn":"t1"}'
-    echo '{"type":"turn_ended","turn":"t1","outcome":"completed"}'
+    echo '{"type":"begin_turn"}'
+    echo '{"type":"end_turn","outcome":"completed"}'
 done
 """
 """An agent that ends as soon as its input does."""

@@ -27,7 +27,7 @@ ANSWER = {"decision": "allow", "answers": [["Red"], ["Pear"]]}
 @functools.cache
 def lines(prompt: str) -> tuple[bytes, ...]:
     """What the mock agent says to a prompt, answers included."""
-    said: list[Any] = [{"type": "hello", "session": "n1"}, {"type": "turn_started", "turn": "1"}]
+    said: list[Any] = [{"type": "bind", "native_session_id": "n1"}, {"type": "begin_turn"}]
     script, answer = choose(prompt), None
     while True:
         try:
@@ -36,7 +36,7 @@ def lines(prompt: str) -> tuple[bytes, ...]:
             break
         answer = ANSWER if isinstance(act, Ask) else None
         said.append(act.message if isinstance(act, Ask) else act)
-    said.append({"type": "turn_ended", "turn": "1", "outcome": "completed"})
+    said.append({"type": "end_turn", "outcome": "completed"})
     messages = (line for line in said if not isinstance(line, Pause))
     return tuple(line if isinstance(line, bytes) else encode(line) for line in messages)
 

@@ -17,17 +17,17 @@ def say(type: str, **fields: Any) -> None:
 def main() -> None:
     resumed = [word.partition("=")[2] for word in sys.argv[1:] if word.startswith("--resume=")]
     told = json.loads(sys.stdin.read())  # without an end of its input it never begins
-    say("hello", session=resumed[0] if resumed else "corner-1")
-    say("turn_started", turn="t")
+    say("bind", native_session_id=resumed[0] if resumed else "corner-1")
+    say("begin_turn")
     if told["text"] == "crash":
         os._exit(3)
     if told["text"] == "ignore":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     words = {**told, "pid": os.getpid(), "resumed": bool(resumed)}
-    say("message_start", id="m")
-    say("text_delta", id="m", text=json.dumps(words))
-    say("message_end", id="m")
-    say("turn_ended", turn="t", outcome="completed")
+    say("start_item", key="m", kind="message", role="assistant", native_id="m")
+    say("delta", key="m", text=json.dumps(words))
+    say("complete_item", key="m")
+    say("end_turn", outcome="completed")
     if told["text"] in ("linger", "ignore"):
         signal.pause()
     if told["text"] == "fail":

@@ -153,8 +153,10 @@ def test_an_agent_that_only_echoes_is_seen_to_do_nothing_else(tmp_path: Path) ->
 def test_a_message_that_leaves_no_event_must_be_known_as_noise(tmp_path: Path) -> None:
     deaf = msgspec.structs.replace(ADAPTER, ignored=())
     report = tried(deaf, tmp_path, "text")
-    assert [lost.line for lost in report.unaccounted] == ['{"type":"turn_started","turn":"turn-1"}']
-    assert report.share.unaccounted == 1
+    bind, begin = (lost.line for lost in report.unaccounted)
+    assert bind.startswith('{"type":"bind","native_session_id":"mock-')
+    assert begin == '{"type":"begin_turn","metadata":{"native_turn_id":"turn-1"}}'
+    assert report.share.unaccounted == 2
     assert not report.ok
     assert (tmp_path / "text" / "transcript.jsonl").exists()
 

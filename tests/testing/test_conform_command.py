@@ -82,9 +82,7 @@ def test_the_mock_agent_is_what_it_declares(shell: Shell) -> None:
 
 
 def test_a_feature_that_is_gone_is_drift(shell: Shell, tmp_path: Path) -> None:
-    thoughtless = changed(
-        tmp_path, "if b'reasoning_start' in line or b'reasoning_delta' in line: continue"
-    )
+    thoughtless = changed(tmp_path, "if b'\"reasoning\"' in line: continue")
     said, errors = shell.run(
         "mock", "--command", thoughtless, "--only", "text", "--only", "reasoning", code=1
     )
@@ -100,7 +98,7 @@ def test_a_feature_that_is_gone_is_drift(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_a_message_of_a_new_type_is_no_success(shell: Shell, tmp_path: Path) -> None:
-    news = "sys.stdout.buffer.write(b'{\"type\":\"news\"}\\n') if b'turn_started' in line else None"
+    news = "sys.stdout.buffer.write(b'{\"type\":\"news\"}\\n') if b'begin_turn' in line else None"
     said, _ = shell.run(
         "mock", "--command", changed(tmp_path, news), "--only", "text", "--json", code=1
     )

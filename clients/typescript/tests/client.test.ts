@@ -145,8 +145,8 @@ describe("messages and events", () => {
     const page = await client.getEvents(id, { includeRaw: true });
     // What the agent said; nothing that it said caused the start of the session.
     expect(page.find((event) => event.type === "item.delta" && !event.synthetic)?.raw).toEqual({
-      type: "text_delta",
-      id: expect.any(String),
+      type: "delta",
+      key: expect.any(String),
       text: "hello",
     });
     expect(page[0]).toMatchObject({ type: "session.started", synthetic: true, raw: null });

@@ -110,8 +110,8 @@ def test_everything_that_the_mock_agent_started_ends_with_it() -> None:
                 for line in await agent.lines(1):
                     assert isinstance(line, bytes)
                     said = msgspec.json.decode(line)
-                    if said["type"] == "tool_end":
-                        pids = [int(pid) for pid in said["output"].split()]
+                    if said["type"] == "complete_item" and said["key"].endswith(":result"):
+                        pids = [int(pid) for pid in said["content"][0]["output"].split()]
             assert agent.process.pid in {pid for pid, _ in linux.marked(agent.mark)}
             assert all(linux.state(pid) != "Z" for pid in pids)
             await agent.process.end(1)

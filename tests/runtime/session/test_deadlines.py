@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases.common import assert_conforms, eventually, types
-from tests.cases.puppet import BEGIN, END, ENV, prompt, write
-from tests.cases.puppet import line as said
+from tests.cases.puppet import BEGIN, END, ENV, prompt, start, write
 from tests.daemon import running
 from tests.shared_agent import SharedAgentDaemon
 from tests.torture.clients import agents_of
@@ -127,7 +126,7 @@ def test_a_process_at_work_is_not_idle(data_dir: Path, work: str) -> None:
 
 def test_a_subagent_in_the_background_keeps_its_process(data_dir: Path) -> None:
     env = {**ENV, "DRAGOMAN_IDLE_PROCESS_S": "0.1"}
-    working = said("subagent_start", id="sub", tool="t")
+    working = start("sub", "status", {"type": "status", "label": "subagent"})
     with running(data_dir, env=env) as daemon:
         daemon.create("idle")
         daemon.create("busy")

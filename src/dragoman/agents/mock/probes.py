@@ -27,16 +27,17 @@ PROBE_RECIPES = ProbeRecipes(
 
 IGNORED = (
     IgnoredMessage(
-        where={"type": "hello"},
-        why="its session is the native_session_id of every event after it",
+        where={"type": "bind"},
+        why="it names the native_session_id of every event after it",
     ),
     IgnoredMessage(
-        where={"type": "turn_started"},
+        where={"type": "update", "body.model": "*"},
+        why="the session has this model already, else there is an event",
+    ),
+    IgnoredMessage(
+        where={"type": "begin_turn"},
         why="the turn began when its prompt was delivered; its number is on turn.ended",
     ),
-    *(
-        IgnoredMessage(where={"type": type, "text": ""}, why="an empty piece adds nothing")
-        for type in ("text_delta", "reasoning_delta", "arguments_delta", "tool_output")
-    ),
+    IgnoredMessage(where={"type": "delta", "text": ""}, why="an empty piece adds nothing"),
 )
 """Messages of the mock agent that leave no event, and why."""

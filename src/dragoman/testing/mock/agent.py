@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from dragoman.testing.mock.lines import Ask, Ending, Message, Pause, Script, encode, item
+from dragoman.testing.mock.lines import Ask, Ending, Message, Pause, Script, encode, item, label
 from dragoman.testing.mock.prompts import choose
 
 STOP_REASONS = {"completed": "end_turn", "failed": "error", "interrupted": "interrupted"}
@@ -53,24 +53,17 @@ class Agent:
     """One process, one session, one turn at a time."""
 
     def __init__(self, options: dict[str, str]) -> None:
-        resumes, forks = "resume" in options, "fork" in options
-        given = options.get("session")
-        self._session = given if given and not forks else f"mock-{os.urandom(6).hex()}"
+        resumed = None if "fork" in options else options.get("session")
         self._model = options.get("model", "mock")
         self._inbox = InputReader(sys.stdin.fileno())
         self._prompts: deque[Message] = deque()
         self._turns = 0
         self._said_bytes = 0
         self._busy = False
-        self._tell(
-            {
-                "type": "hello",
-                "session": self._session,
-                "resumed": resumes,
-                "forked_from": given if forks else None,
-                "model": self._model,
-            }
-        )
+        session = resumed or f"mock-{os.urandom(6).hex()}"
+        self._tell({"type": "bind", "native_session_id": session})
+        if "model" not in options:
+            self._tell({"type": "update", "body": {"model": self._model}})
 
     def run(self) -> None:
         """Work until the input ends."""
@@ -83,11 +76,11 @@ class Agent:
     def _turn(self, prompt: Message) -> None:
         self._turns += 1
         self._said_bytes = 0
-        turn = f"turn-{self._turns}"
-        self._tell({"type": "turn_started", "turn": turn})
+        metadata = {"native_turn_id": f"turn-{self._turns}"}
+        self._tell({"type": "begin_turn", "metadata": metadata})
         if attachments := prompt.get("attachments"):
             paths = ", ".join(attachment["path"] for attachment in attachments)
-            self._tell(item("status", label="attachments", detail=paths))
+            self._perform(item("status", label("attachments", paths)))
         ending: Ending | str
         self._busy = True
         try:
@@ -98,15 +91,15 @@ class Agent:
         outcome = "completed" if ending == "goodbye" else ending
         self._tell(
             {
-                "type": "turn_ended",
-                "turn": turn,
+                "type": "end_turn",
                 "outcome": outcome,
                 "stop_reason": STOP_REASONS[outcome],
                 "usage": self._usage(prompt["text"]),
+                "metadata": metadata,
             }
         )
         if ending == "goodbye":
-            self._tell({"type": "session_end", "reason": "completed", "message": "Goodbye."})
+            self._tell({"type": "end_session", "reason": "completed", "message": "Goodbye."})
             raise SystemExit(0)
 
     def _perform(self, script: Script) -> Ending:
@@ -124,14 +117,14 @@ class Agent:
                     self._wait(seconds)
                 case Ask(message=message):
                     self._tell(message)
-                    answer = self._answer(message["id"])
+                    answer = self._answer(message["key"])
                 case message:
                     self._tell(message)
 
-    def _answer(self, id: str) -> Message:
+    def _answer(self, key: str) -> Message:
         while True:
             command = self._inbox.receive(None) or {}
-            if command.get("type", "").endswith("_answer") and command["id"] == id:
+            if command.get("type", "").endswith("_answer") and command["id"] == key:
                 return command
             self._obey(command)
 
@@ -158,12 +151,13 @@ class Agent:
             "input_tokens": 12 + len(prompt) // 4,
             "cached_input_tokens": 1024 * self._turns,
             "cache_write_tokens": 64,
-            "output_tokens": 1 + self._said_bytes // 16,
+            "output_tokens": 1 + self._said_bytes // 25,
             "reasoning_tokens": 8,
         }
         prices = (3.0, 0.3, 3.75, 15.0, 15.0)
         cost = sum(n * price for n, price in zip(counts.values(), prices, strict=True)) / 1e6
-        return {"model": self._model, **counts, "cost_usd": round(cost, 6)}
+        used = {**counts, "cost_usd": round(cost, 6)}
+        return {**used, "cost_source": "reported", "models": {self._model: used}}
 
     def _tell(self, message: Message) -> None:
         self._write(encode(message))

@@ -7,7 +7,18 @@ import signal
 import sys
 import time
 
-from dragoman.testing.mock.lines import Pause, Script, call, encode, fresh, result, say
+from dragoman.testing.mock.lines import (
+    Pause,
+    Script,
+    call,
+    complete,
+    delta,
+    encode,
+    fresh,
+    result,
+    say,
+    start_message,
+)
 
 STUBBORN_S = 300
 """Nothing that is hard to end lives longer than this, whoever forgets it."""
@@ -18,15 +29,15 @@ CHUNK_BYTES = 1 << 20
 GARBAGE = (
     b"warning: this is a log line\n",
     b"invalid UTF-8: \xff\xfe\xc3\x28\n",
-    b'{"type":"text_delta","id":"m0","text":"\xff"}\n',
+    b'{"type":"delta","key":"m0","text":"\xff"}\n',
     b"\xef\xbb\xbfa byte order mark\n",
     "one line\u2028not two\n".encode(),
     b"progress 10%\rprogress 20%\n",
-    b'{"type":"text_delta\x00"}\n',
-    b'{"type":"turn_started","turn":"a"}{"type":"turn_started","turn":"b"}\n',
+    b'{"type":"delta\x00"}\n',
+    b'{"type":"begin_turn"}{"type":"begin_turn"}\n',
     b"[" * 100_000 + b"]" * 100_000 + b"\n",
-    b'{"type":"turn_started","turn":"deep","extra":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
-    b'{"type":"turn_started","turn":"trunc\n',
+    b'{"type":"begin_turn","extra":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+    b'{"type":"begin_turn","extra":"trunc\n',
 )
 """Lines that cannot be decoded, each for another reason."""
 
@@ -34,20 +45,20 @@ GARBAGE = (
 def slow(count: int = 100) -> Script:
     """Says so many words, one every 10 ms."""
     message = fresh("m")
-    yield {"type": "message_start", "id": message}
+    yield start_message(message)
     for number in range(1, count + 1):
-        yield {"type": "text_delta", "id": message, "text": f"{number} "}
+        yield delta(message, f"{number} ")
         yield Pause(0.01)
-    yield {"type": "message_end", "id": message}
+    yield complete(message)
     return None
 
 
 def burst(count: int = 1000, size: int = 200) -> Script:
     """Says so many pieces of so many bytes, as fast as it can."""
     message = fresh("m")
-    yield {"type": "message_start", "id": message}
+    yield start_message(message)
     text = "All work and no play makes Jack a dull boy. " * (size // 44 + 1)
-    line = encode({"type": "text_delta", "id": message, "text": text[:size]})
+    line = encode(delta(message, text[:size]))
     lines_in_buffer = max(1, BUFFER_BYTES // len(line))
     buffer = line * min(count, lines_in_buffer)
     whole_buffers, rest = divmod(count, lines_in_buffer)
@@ -55,15 +66,15 @@ def burst(count: int = 1000, size: int = 200) -> Script:
         yield buffer
         yield Pause(0)
     yield line * rest
-    yield {"type": "message_end", "id": message}
+    yield complete(message)
     return None
 
 
 def huge(size: int = CHUNK_BYTES) -> Script:
     """Says one line of so many bytes, and goes on."""
     message = fresh("m")
-    yield {"type": "message_start", "id": message}
-    head, tail = encode({"type": "text_delta", "id": message, "text": "^"}).rstrip().split(b"^")
+    yield start_message(message)
+    head, tail = encode(delta(message, "^")).rstrip().split(b"^")
     yield head
     filling = b"x" * CHUNK_BYTES
     left = max(0, size - len(head) - len(tail))
@@ -71,7 +82,7 @@ def huge(size: int = CHUNK_BYTES) -> Script:
         yield filling[:left]
         left -= CHUNK_BYTES
     yield tail + b"\n"
-    yield {"type": "message_end", "id": message}
+    yield complete(message)
     yield from say("That was a long line.")
     return None
 
@@ -111,15 +122,15 @@ def spawn_children() -> Script:
     yield from say("I start some processes.", id=message)
     yield from call(tool, "spawn", {"seconds": STUBBORN_S}, message=message)
     pids = [pid for leaves_session in (False, True) for pid in _family(leaves_session)]
-    yield from result(tool, "".join(f"{pid}\n" for pid in pids))
+    yield from result(tool, "".join(f"{pid}\n" for pid in pids), message=message)
     yield Pause(None)
     return None
 
 
 def _begin(text: str) -> Script:
     message = fresh("m")
-    yield {"type": "message_start", "id": message}
-    yield {"type": "text_delta", "id": message, "text": text}
+    yield start_message(message)
+    yield delta(message, text)
     return None
 
 

@@ -23,7 +23,7 @@ class Pause(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Say it, and wait for the answer that names its id."""
+    """Say it, and wait for the answer that names its key."""
 
     message: Message
 
@@ -60,53 +60,104 @@ def pieces(text: str, size: int = 24) -> Iterator[str]:
 
 
 def image() -> Message:
-    """Give a block with a picture."""
-    return {"kind": "image", "mime": "image/png", "data": base64.b64encode(PNG).decode()}
+    """Give a part with a picture."""
+    return {"type": "blob", "mime": "image/png", "data": base64.b64encode(PNG).decode()}
 
 
 def file(path: str, action: str, diff: str | None = None) -> Message:
-    """Give a block that names a file."""
-    return {"kind": "file", "path": path, "action": action, "diff": diff}
+    """Give a part that names a file."""
+    return {"type": "file_ref", "path": path, "action": action, "diff": diff}
 
 
-def item(kind: str, **fields: Any) -> Message:
+def label(name: str, detail: str | None = None) -> Message:
+    """Give a part that says what goes on."""
+    return {"type": "status", "label": name, "detail": detail}
+
+
+def start(id: str, kind: str, *content: Message, **about: Any) -> Message:
+    """Open an item of this shape."""
+    item = {"type": "start_item", "key": id, "kind": kind, "role": "assistant", "native_id": id}
+    return {**item, "content": content, **about}
+
+
+def start_message(id: str, **about: Any) -> Message:
+    """Open a message."""
+    return start(id, "message", {"type": "text", "text": ""}, **about)
+
+
+def delta(id: str, text: str, content_type: str | None = None) -> Message:
+    """Give the next piece of an item."""
+    return {"type": "delta", "key": id, "text": text, "content_type": content_type}
+
+
+def complete(id: str, *content: Message, **about: Any) -> Message:
+    """Close an item; without content it is what was streamed."""
+    return {"type": "complete_item", "key": id, "content": content or None, **about}
+
+
+def item(kind: str, *content: Message, role: str = "system") -> Script:
     """Give an item that is complete at once."""
-    return {"type": "item", "id": fresh("i"), "item": {"kind": kind, **fields}}
+    id = fresh("i")
+    yield start(id, kind, *content, role=role)
+    yield complete(id, *content)
+    return None
 
 
-def say(text: str, *blocks: Message, id: str | None = None, subagent: str | None = None) -> Script:
-    """Say a text, and show the blocks after it."""
+def say(text: str, *parts: Message, id: str | None = None, **about: Any) -> Script:
+    """Say a text, and show the parts after it."""
     id = id or fresh("m")
-    yield {"type": "message_start", "id": id, "subagent": subagent}
+    yield start_message(id, **about)
     for piece in pieces(text):
-        yield {"type": "text_delta", "id": id, "text": piece}
-    content = [{"kind": "text", "text": text}, *blocks]
-    yield {"type": "message_end", "id": id, "blocks": content, "stop_reason": "end_turn"}
+        yield delta(id, piece)
+    content = [{"type": "text", "text": text}, *parts]
+    yield complete(id, *content, fields={"stop_reason": "end_turn"})
     return None
 
 
 def think(text: str, visibility: str = "public", message: str | None = None) -> Script:
     """Think aloud."""
     id = fresh("r")
-    yield {"type": "reasoning_start", "id": id, "message": message, "visibility": visibility}
+    thought = {"type": "reasoning", "text": "", "visibility": visibility}
+    yield start(id, "message", thought, parent=message)
     for piece in pieces(text):
-        yield {"type": "reasoning_delta", "id": id, "text": piece}
-    yield {"type": "reasoning_end", "id": id}
+        yield delta(id, piece, "reasoning")
+    yield complete(id)
     return None
 
 
-def call(id: str, name: str, arguments: Message, **about: Any) -> Script:
+def call(
+    id: str,
+    name: str,
+    arguments: Message,
+    *,
+    message: str | None = None,
+    subagent: str | None = None,
+    **fields: Any,
+) -> Script:
     """Call a tool, its arguments streamed."""
-    yield {"type": "tool_start", "id": id, "name": name, **about}
+    part = {"type": "tool_call", "name": name, "arguments": "", "call_id": id}
+    yield start(id, "tool_call", part, parent=message, fields=fields, subagent=subagent)
     for piece in pieces(json.dumps(arguments), size=12):
-        yield {"type": "arguments_delta", "id": id, "text": piece}
-    yield {"type": "tool_ready", "id": id}
+        yield delta(id, piece, "arguments")
+    yield complete(id)
     return None
 
 
-def result(id: str, output: str, *blocks: Message, **about: Any) -> Script:
-    """Give what a tool gave back, streamed line by line."""
+def result(
+    id: str,
+    output: str,
+    *parts: Message,
+    message: str | None = None,
+    subagent: str | None = None,
+    failed: bool = False,
+    **fields: Any,
+) -> Script:
+    """Give what a tool gave back, streamed line by line: an item beside the call with this id."""
+    key, part = f"{id}:result", {"type": "tool_result", "call_id": id, "output": ""}
+    about = {"role": "tool", "native_id": None, "parent": message, "subagent": subagent}
+    yield start(key, "tool_result", part, **about)
     for line in output.splitlines(keepends=True):
-        yield {"type": "tool_output", "id": id, "text": line}
-    yield {"type": "tool_end", "id": id, "output": output, "blocks": blocks, **about}
+        yield delta(key, line, "output")
+    status = "failed" if failed else "completed"
+    yield complete(key, {**part, "output": output}, *parts, status=status, fields=fields)
     return None

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from dragoman.testing.mock.lines import (
     Ask,
     Message,
     Script,
     call,
+    complete,
     file,
     fresh,
     image,
     item,
+    label,
     result,
     say,
+    start,
     think,
 )
 
@@ -94,7 +96,7 @@ def tools() -> Script:
     yield from _commands(message)
     tool = fresh("t")
     yield from call(tool, "search", {"query": "dragoman"}, message=message, server="docs")
-    yield from result(tool, '{"hits": ["An interpreter and guide."]}')
+    yield from result(tool, '{"hits": ["An interpreter and guide."]}', message=message)
     yield from say("The tools are done. One of them failed.")
     return None
 
@@ -104,13 +106,14 @@ def _files(message: str) -> Script:
     read, write, patch = fresh("t"), fresh("t"), fresh("t")
     readme = os.path.join(os.getcwd(), "README.md")
     yield from call(read, "read", {"path": readme}, message=message, title="Read README.md")
-    yield from result(read, "# A project\n", file(readme, "read"))
+    yield from result(read, "# A project\n", file(readme, "read"), message=message)
     code = 'def greet() -> str:\n    return "Hello"\n'
     yield from call(write, "write", {"path": path, "content": code}, message=message)
-    yield from result(write, "Wrote 2 lines.", file(path, "write", NEW_FILE))
+    wrote = file(path, "write", NEW_FILE)
+    yield from result(write, "Wrote 2 lines.", wrote, message=message)
     change: Message = {"path": path, "old": '"Hello"', "new": '"Hello, world"'}
     yield from call(patch, "edit", change, message=message)
-    yield from result(patch, "Changed 1 line.", file(path, "patch", PATCH))
+    yield from result(patch, "Changed 1 line.", file(path, "patch", PATCH), message=message)
     return None
 
 
@@ -122,21 +125,22 @@ def _commands(message: str) -> Script:
         tool = fresh("t")
         about = {"title": f"Run {command}", "command": command, "cwd": os.getcwd()}
         yield from call(tool, "bash", {"command": command}, message=message, **about)
-        failed = exit_code != 0
-        yield from result(tool, output, exit_code=exit_code, failed=failed, duration_ms=40)
+        ended: Message = {"exit_code": exit_code, "failed": exit_code != 0, "duration_ms": 40}
+        yield from result(tool, output, message=message, **ended)
     return None
 
 
 def status() -> Script:
     """Says what goes on, quotes a hook, and shows a plan."""
-    yield item("status", label="compacting", detail="Making room in the context.")
-    yield item("system", text="A hook reminds you of the style guide.")
+    yield from item("status", label("compacting", "Making room in the context."))
+    hook = {"type": "text", "text": "A hook reminds you of the style guide."}
+    yield from item("system", hook)
     steps = [
         {"step": "Read the code", "status": "completed"},
         {"step": "Change it", "status": "in_progress"},
         {"step": "Run the tests", "status": "pending"},
     ]
-    yield item("plan", steps=steps)
+    yield from item("status", label("plan"), {"type": "json", "json": {"steps": steps}})
     yield from say("That was my status.")
     return None
 
@@ -146,13 +150,14 @@ def picture() -> Script:
     message, tool = fresh("m"), fresh("t")
     yield from say("Here is an image.", image(), id=message)
     yield from call(tool, "screenshot", {"window": "main"}, message=message)
-    yield from result(tool, "Took a screenshot.", image())
+    yield from result(tool, "Took a screenshot.", image(), message=message)
     return None
 
 
 def unknown() -> Script:
     """Sends a kind of item that nobody knows."""
-    yield item("hologram", depth=3, colours=["green"])
+    hologram = {"kind": "hologram", "depth": 3, "colours": ["green"]}
+    yield from item("unknown", {"type": "json", "json": hologram}, role="assistant")
     yield from say("You have not seen this before.")
     return None
 
@@ -164,14 +169,14 @@ def permission() -> Script:
     yield from say("I would like to clean the build folder.", id=message)
     about = {"title": "Clean the build folder", "command": command, "cwd": os.getcwd()}
     yield from call(tool, "bash", {"command": command}, message=message, **about)
-    answer = yield _permission(
-        tool, "bash", {"command": command}, command=command, why="It deletes files."
-    )
+    metadata = {"command": command, "agent_reason": "It deletes files."}
+    answer = yield _permission(tool, "bash", {"command": command}, metadata)
     if answer["decision"] == "deny":
-        yield from _declined(tool, answer)
+        yield from _declined(tool, message, answer)
         return None
     command = _changed(answer, "command", command)
-    yield from result(tool, f"$ {command}\nremoved build\n", exit_code=0, duration_ms=12)
+    output = f"$ {command}\nremoved build\n"
+    yield from result(tool, output, message=message, exit_code=0, duration_ms=12)
     yield from say(f"You allowed it, so I ran `{command}`.")
     return None
 
@@ -183,24 +188,28 @@ def edit() -> Script:
     message, tool = fresh("m"), fresh("t")
     yield from say("I would like to change the greeting.", id=message)
     yield from call(tool, "edit", change, message=message, title="Edit greeting.py")
-    answer = yield _permission(tool, "edit", change, path=path, diff=PATCH, edits_files=True)
+    metadata = {"path": path, "diff": PATCH}
+    answer = yield _permission(tool, "edit", change, metadata, edits_files=True)
     if answer["decision"] == "deny":
-        yield from _declined(tool, answer)
+        yield from _declined(tool, message, answer)
         return None
     path = _changed(answer, "path", path)
-    yield from result(tool, "Changed 1 line.", file(path, "patch", PATCH))
+    yield from result(tool, "Changed 1 line.", file(path, "patch", PATCH), message=message)
     yield from say(f"You allowed it, so I changed {path}.")
     return None
 
 
-def _permission(tool: str, action: str, given: Message, **about: Any) -> Ask:
-    ask = {"type": "permission_ask", "id": fresh("p"), "tool": tool, "action": action}
-    return Ask({**ask, "input": given, **about})
+def _permission(
+    tool: str, action: str, arguments: Message, metadata: Message, *, edits_files: bool = False
+) -> Ask:
+    ask = {"type": "ask_permission", "key": fresh("p"), "action": action, "item": tool}
+    about = {"input": arguments, "call_id": tool, **metadata}
+    return Ask({**ask, "metadata": about, "edits_files": edits_files})
 
 
-def _declined(tool: str, answer: Message) -> Script:
+def _declined(tool: str, message: str, answer: Message) -> Script:
     why = answer.get("message") or "The person declined."
-    yield from result(tool, why, failed=True, reason="declined")
+    yield from result(tool, why, message=message, failed=True, reason="declined")
     yield from say(f"You declined, so I left it: {why}")
     return None
 
@@ -212,18 +221,26 @@ def _changed(answer: Message, name: str, asked: str) -> str:
 
 
 COLOUR: Message = {
-    "id": "colour",
+    "question_id": "colour",
     "header": "Colour",
-    "text": "Which colour?",
-    "choices": [{"label": "Red", "description": "Like a rose."}, {"label": "Blue"}],
-    "free_text": True,
+    "prompt": "Which colour?",
+    "options": [{"label": "Red", "description": "Like a rose."}, {"label": "Blue"}],
+    "allow_other": True,
 }
 FRUIT: Message = {
-    "id": "fruit",
+    "question_id": "fruit",
     "header": "Fruit",
-    "text": "Which fruits?",
-    "choices": [{"label": "Apple"}, {"label": "Pear"}, {"label": "Plum"}],
-    "several": True,
+    "prompt": "Which fruits?",
+    "options": [{"label": "Apple"}, {"label": "Pear"}, {"label": "Plum"}],
+    "multi_select": True,
+    "allow_other": False,
+}
+GO_ON: Message = {
+    "question_id": "go_on",
+    "header": "Go on",
+    "prompt": "Go on?",
+    "options": [{"label": "Yes"}, {"label": "No"}],
+    "allow_other": False,
 }
 
 
@@ -243,8 +260,7 @@ def questions() -> Script:
 
 def yes_or_no() -> Script:
     """Asks a question with two answers."""
-    choices = [{"label": "Yes"}, {"label": "No"}]
-    yield from _ask({"id": "go_on", "header": "Go on", "text": "Go on?", "choices": choices})
+    yield from _ask(GO_ON)
     return None
 
 
@@ -254,13 +270,14 @@ def run(command: str) -> Script:
     yield from say(f"I run `{command}`.", id=message)
     about = {"title": f"Run {command}", "command": command, "cwd": os.getcwd()}
     yield from call(tool, "bash", {"command": command}, message=message, **about)
-    yield from result(tool, "README.md\ngreeting.py\n", exit_code=0, duration_ms=5)
+    output = "README.md\ngreeting.py\n"
+    yield from result(tool, output, message=message, exit_code=0, duration_ms=5)
     yield from say("It is done.")
     return None
 
 
 def _ask(*questions: Message) -> Script:
-    answer = yield Ask({"type": "question_ask", "id": fresh("q"), "questions": list(questions)})
+    answer = yield Ask({"type": "ask_question", "key": fresh("q"), "questions": questions})
     if answer.get("answers") is None:
         yield from say("You did not answer.")
         return None
@@ -276,22 +293,27 @@ def subagent() -> Script:
     yield from say("I ask a helper.", id=message)
     order = {"description": "Count files", "prompt": "How many files are there?"}
     yield from call(task, "task", order, message=message, title="Count files")
-    yield {"type": "subagent_start", "id": helper, "tool": task, "description": "Count files"}
-    inner, tool = fresh("m"), fresh("t")
-    yield from say("I look around.", id=inner, subagent=helper)
-    about = {"message": inner, "command": "ls", "cwd": os.getcwd(), "subagent": helper}
-    yield from call(tool, "bash", {"command": "ls"}, **about)
-    yield from result(tool, "README.md\ngreeting.py\n", exit_code=0)
-    yield from say("There are 2 files.", subagent=helper)
-    yield {"type": "subagent_end", "id": helper}
-    yield from result(task, "There are 2 files.")
+    yield start(helper, "status", label("subagent", "Count files"), role="system", parent=task)
+    yield from _help(helper, task)
+    yield complete(helper)
+    yield from result(task, "There are 2 files.", message=message)
     yield from say("The helper found 2 files.")
+    return None
+
+
+def _help(helper: str, task: str) -> Script:
+    message, tool = fresh("m"), fresh("t")
+    yield from say("I look around.", id=message, parent=task, subagent=helper)
+    about: Message = {"message": message, "subagent": helper}
+    yield from call(tool, "bash", {"command": "ls"}, command="ls", cwd=os.getcwd(), **about)
+    yield from result(tool, "README.md\ngreeting.py\n", exit_code=0, **about)
+    yield from say("There are 2 files.", parent=task, subagent=helper)
     return None
 
 
 def usage() -> Script:
     """Says how full its context is; every turn ends with its usage."""
-    yield {"type": "context", "used": 12_000, "window": 200_000}
+    yield {"type": "update", "body": {"context": {"used": 12_000, "window": 200_000}}}
     yield from say("I have used 12,000 of 200,000 tokens.")
     return None
 
@@ -300,7 +322,7 @@ def error() -> Script:
     """Fails."""
     details = {"retryable": False}
     yield {
-        "type": "error",
+        "type": "report",
         "code": "mock_error",
         "message": "This went wrong, as you asked.",
         "details": details,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +19,24 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # What tests start are daemons by the hundred: without bytecode each compiles everything anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+THREADS_END_S = 10.0
+
 
 def pytest_collection_finish() -> None:
     """Leave what was collected alone: each walk over it by the collector of garbage takes long."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_thread_stays() -> Iterator[None]:
+    """A thread that a module leaves behind would slow down all tests after it."""
+    before = {*threading.enumerate()}
+    yield
+    deadline = time.monotonic() + THREADS_END_S
+    for thread in {*threading.enumerate()} - before:
+        thread.join(max(0.0, deadline - time.monotonic()))
+        assert not thread.is_alive(), f"{thread} was left behind"
 
 
 @pytest.fixture(scope="module")

@@ -110,7 +110,10 @@ def following(daemon: Daemon, session_id: str) -> Iterator[Reader]:
         pass
     reader = Reader(daemon, up, session_id)
     reader.start()
-    yield reader
+    try:
+        yield reader
+    finally:
+        up.end()
 
 
 def refuses(daemon: Daemon, session_id: str) -> bool:

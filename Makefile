@@ -8,11 +8,14 @@ NODE := node_modules/.installed
 PAGE := src/dragoman/http/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts clients/typescript/src -type f ! -name openapi.ts)
 
+# One more than there are cores: some tests wait, e.g. for an agent.
+WORKERS := $(shell expr $$(nproc) + 1)
+
 # Hundreds of daemons are started by the tests; without bytecode each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web dist agents tools run dev test quick check format bench torture soak shots docs goldens lock clean
+.PHONY: help setup web dist agents tools run dev test test-python test-page quick check format bench torture soak shots docs goldens lock clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,11 +78,17 @@ format: setup $(NODE) ## Format, and mend what can be mended
 test: setup web agents tools ## Everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@# Side by side: the browser waits a lot, and Python has the rest.
+	@$(MAKE) --no-print-directory -j2 test-python test-page
+
+test-python:
 	$(BIN)/mypy
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+test-page:
 	npm run --silent check
 	npm run --silent test
 	npm run --silent e2e
-	$(BIN)/pytest -n 3 --dist worksteal
 
 QUICK := tests/core tests/wire tests/schema tests/store tests/agents tests/http \
   tests/test_architecture.py tests/test_docs.py
@@ -88,7 +97,7 @@ quick: setup $(NODE) ## The inner loop: recordings instead of live agents, no br
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 3 --dist worksteal -m "not slow" $(QUICK) \
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(QUICK) \
 	  --ignore tests/agents/claude/live --ignore tests/agents/codex/live \
 	  --ignore tests/agents/scenarios \
 	  --ignore tests/agents/test_conform.py --ignore tests/agents/test_mutations.py \

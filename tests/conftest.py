@@ -30,11 +30,14 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def no_thread_stays() -> Iterator[None]:
-    """A thread that a module leaves behind would slow down all tests after it."""
+    """A client that a module leaves behind would slow down all tests after it.
+
+    Clients of tests are daemon threads; the workers of a pool, which wait, are none.
+    """
     before = {*threading.enumerate()}
     yield
     deadline = time.monotonic() + THREADS_END_S
-    for thread in {*threading.enumerate()} - before:
+    for thread in {each for each in threading.enumerate() if each.daemon} - before:
         thread.join(max(0.0, deadline - time.monotonic()))
         assert not thread.is_alive(), f"{thread} was left behind"
 

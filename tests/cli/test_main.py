@@ -30,7 +30,7 @@ def test_help_is_plain_and_fits(terminal: Terminal, columns: str) -> None:
     shown = terminal.run("send", "--help").stdout
     assert all(len(row) <= max(int(columns), 46) for row in shown.splitlines())
     assert "<bool>" not in shown
-    assert "{MESSAGE}..." in " ".join(shown.split())
+    assert "{MESSAGE...}" in " ".join(shown.split())
     assert "\x1b" not in shown
 
 

@@ -18,7 +18,7 @@ AS_GIVEN = {
 def record(
     command: Annotated[
         list[str] | None,
-        typer.Argument(help="The agent and its arguments, after --.", metavar="COMMAND"),
+        typer.Argument(help="The agent and its arguments, after --.", metavar="COMMAND..."),
     ] = None,
     out: Annotated[
         str,

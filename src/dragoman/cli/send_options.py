@@ -8,7 +8,9 @@ import typer
 
 # --- The message ---
 
-Words = Annotated[list[str], typer.Argument(metavar="MESSAGE", help="The message; - reads stdin.")]
+Words = Annotated[
+    list[str], typer.Argument(metavar="MESSAGE...", help="The message; - reads stdin.")
+]
 Attach = Annotated[
     list[str] | None, typer.Option(metavar="PATH", help="A file that goes with it. Repeatable.")
 ]

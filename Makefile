@@ -8,8 +8,10 @@ NODE := node_modules/.installed
 PAGE := src/dragoman/http/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts clients/typescript/src -type f ! -name openapi.ts)
 
-# One more than there are cores: some tests wait, e.g. for an agent.
-WORKERS := $(shell expr $$(nproc) + 1)
+# One more than there are cores, up to eight: some tests wait, e.g. for an agent.
+WORKERS := $(shell n=$$(expr $$(nproc) + 1); test $$n -le 8 && echo $$n || echo 8)
+# The page's tests run beside Python's where there are cores for both.
+SIDE_BY_SIDE := $(shell test $$(nproc) -ge 4 && echo 2 || echo 1)
 
 # Hundreds of daemons are started by the tests; without bytecode each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -78,8 +80,7 @@ format: setup $(NODE) ## Format, and mend what can be mended
 test: setup web agents tools ## Everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@# Side by side: the browser waits a lot, and Python has the rest.
-	@$(MAKE) --no-print-directory -j2 test-python test-page
+	@$(MAKE) --no-print-directory -j$(SIDE_BY_SIDE) test-page test-python
 
 test-python:
 	$(BIN)/mypy

@@ -8,5 +8,7 @@ export default defineConfig({
   test: {
     include: ["clients/typescript/tests/**/*.test.ts", "web/tests/**/*.test.{ts,tsx}"],
     environment: "node",
+    // A busy machine is slow, and no test is wrong for that.
+    testTimeout: 30_000,
   },
 });

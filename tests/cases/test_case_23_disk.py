@@ -21,7 +21,14 @@ from typing import Protocol
 import pytest
 
 from dragoman.store import check
-from tests.cases.common import assert_conforms, eventually, open_files, pid_of, wait_for_agent
+from tests.cases.common import (
+    assert_conforms,
+    eventually,
+    open_files,
+    pid_of,
+    types,
+    wait_for_agent,
+)
 from tests.daemon import Daemon, running
 from tests.torture.clients import Reader, Up
 
@@ -297,7 +304,9 @@ def test_case_23_an_end_that_cannot_be_written_is_told_and_comes_once(disk: Disk
             assert daemon.request("POST", f"/sessions/{what}/terminate").status == 507
             disk.free(daemon)
             last = "session.ended" if what == "terminate" else "turn.ended"
-            assert daemon.wait_for(what, last)["sequence"] == len(daemon.events(what))
+            end = daemon.wait_for(what, last)["sequence"]
+            # Where the agent is slow to heed the interrupt, the terminate has begun, too.
+            assert types(daemon.events(what)[end:]) in ([], ["session.ended"])
             assert_conforms(daemon.events(what))
 
 

@@ -47,6 +47,14 @@ class OlderPackage(Struct, frozen=True, kw_only=True):
     executable: str
 
 
+class Bundle(Struct, frozen=True, kw_only=True):
+    """How versions since one are fetched: the package alone, for it holds what it depends on."""
+
+    since: str
+    beside: Mapping[str, str] = {}
+    """What it needs all the same, and finds beside it: a package's name → its version."""
+
+
 class Package(Struct, frozen=True, kw_only=True):
     """Where an agent comes from: npm, one package for each platform."""
 
@@ -65,6 +73,11 @@ class Package(Struct, frozen=True, kw_only=True):
 
     older: OlderPackage | None = None
     """None: all versions come from the packages above."""
+    interpreter: Package | None = None
+    """What runs the executable, where that is a script: fetched beside it, and always this version.
+    """
+    bundle: Bundle | None = None
+    """None: npm installs it with all that it depends on."""
 
     def name(self, version: str, platform: str) -> str:
         """The package that a version comes from."""
@@ -81,6 +94,10 @@ class Package(Struct, frozen=True, kw_only=True):
     def release(self, version: str, platform: str) -> str:
         """What npm calls a version for this platform."""
         return version + ("" if self._older(version) else self.suffixes.get(platform, ""))
+
+    def is_bundle(self, version: str) -> bool:
+        """Whether a version is fetched without what it depends on."""
+        return self.bundle is not None and is_since(version, self.bundle.since)
 
     def _older(self, version: str) -> OlderPackage | None:
         older = self.older

@@ -1,0 +1,80 @@
+"""People's messages on their way to Pi: sent, accepted, and matched with their echoes."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from dragoman.schema.commands import Attachment, Prompt
+
+
+class SentMessages:
+    """People's messages, by our ids, which are also the ids of the commands that send them."""
+
+    def __init__(self) -> None:
+        self._sent: list[str] = []
+        """Pi has not said what becomes of them."""
+        self._waiting: list[str] = []
+        """Pi has accepted them, and not repeated them yet."""
+
+    def add(self, message_id: str) -> None:
+        """A message is sent."""
+        self._sent.append(message_id)
+
+    def is_sent(self, message_id: str | None) -> bool:
+        """Whether Pi still has to answer this one."""
+        return message_id in self._sent
+
+    def accept(self, message_id: str) -> None:
+        """Pi will work on it, and repeat it when it does."""
+        self.drop(message_id)
+        self._waiting.append(message_id)
+
+    def drop(self, message_id: str) -> None:
+        """Pi will not work on it."""
+        for messages in (self._sent, self._waiting):
+            if message_id in messages:
+                messages.remove(message_id)
+
+    def match_echo(self) -> str | None:
+        """The message that is repeated: Pi takes them in order; None: it is not ours."""
+        # The answer to a command and its effects are written by different hands.
+        queue = self._waiting or self._sent
+        return queue.pop(0) if queue else None
+
+    def pending(self) -> tuple[str, ...]:
+        """All messages that Pi has not begun to work on."""
+        return (*self._waiting, *self._sent)
+
+    @property
+    def is_waiting(self) -> bool:
+        """A message that Pi has accepted is still to come."""
+        return bool(self._waiting)
+
+    def clear(self) -> None:
+        """The process is gone."""
+        self._sent.clear()
+        self._waiting.clear()
+
+
+def content_of(prompt: Prompt) -> dict[str, Any]:
+    """A person's text with its attachments: images as such, other files by their paths."""
+    images = [
+        {
+            "type": "image",
+            "data": base64.b64encode(prompt.images[file.path]).decode(),
+            "mimeType": file.mime,
+        }
+        for file in prompt.attachments
+        if file.path in prompt.images
+    ]
+    files = [_mention(file) for file in prompt.attachments if file.path not in prompt.images]
+    texts = [prompt.text] if prompt.text or not files else []
+    content: dict[str, Any] = {"message": "\n\n".join([*texts, *files])}
+    return {**content, "images": images} if images else content
+
+
+def _mention(file: Attachment) -> str:
+    """The text that tells the model of a file: in RPC mode Pi reads none by itself."""
+    is_renamed = file.filename and file.filename != file.path.rpartition("/")[2]
+    return f"Attached file: {file.path}" + (f" ({file.filename})" if is_renamed else "")

@@ -52,6 +52,8 @@ class LiveAgent(ABC):
     error_codes: Mapping[int, str]
     """How it names what the model's API answers with these statuses, whoever tries again."""
 
+    stream_error: Mapping[str, str] | None = None
+    """An error in the middle of an answer after which it tries again; None: whatever it is."""
     asks_plainly = False
     """It asks one question at a time, without a header and descriptions."""
 

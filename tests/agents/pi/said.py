@@ -18,7 +18,7 @@ from dragoman.schema.commands import (
 )
 from dragoman.schema.events import Approver
 from dragoman.testing.recordings import play
-from dragoman.testing.recordings.transcript import Line, Run, Transcript
+from dragoman.testing.recordings.transcript import Transcript
 
 PERSON = Approver(token="default", scope="admin")
 _OURS = "/dragoman-permissions"
@@ -40,15 +40,6 @@ def spec_in(adapter: Adapter, transcript: Transcript) -> Spec:
         fork="--fork" in meta.argv,
         permission_mode="default" if asks else "bypass",
     )
-
-
-def amended(transcript: Transcript) -> Transcript:
-    """Where another driver talked to Pi: each answer of ours that says how Pi is, is known."""
-    return tuple(_amended(run) for run in transcript)
-
-
-def _amended(run: Run) -> Run:
-    return run
 
 
 def _json(line: bytes) -> dict[str, Any]:
@@ -79,14 +70,12 @@ def command_of(line: bytes) -> Command | None:
 def _answer(key: str, given: dict[str, Any]) -> Command:
     match given:
         case {"confirmed": bool(allowed)}:
-            reply = "once" if allowed else "reject"
-            return AnswerPermission(key=key, reply=reply, approver=PERSON)
+            return AnswerPermission(
+                key=key, reply="once" if allowed else "reject", approver=PERSON
+            )
         case {"value": value} if value == ALLOW:
             return AnswerPermission(key=key, reply="once", approver=PERSON)
         case {"value": str(value)}:
             return AnswerQuestion(key=key, answers=((value,),), approver=PERSON)
         case _:
             return AnswerQuestion(key=key, answers=None, approver=PERSON)
-
-
-__all__ = ["Line", "amended", "command_of", "spec_in"]

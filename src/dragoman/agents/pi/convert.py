@@ -57,8 +57,10 @@ TOO_LONG = "the model's answer was cut off at its limit (max_output_tokens)"
 # say `agent_settled` at the end. Older ones do not (0.73.1): there each `agent_end` may be the
 # last, so we ask for Pi's state (PROBE). What makes Pi go on, it says before it answers.
 #
-# `ConversationState` outlives processes. Pi stores nothing before the first answer is complete
-# (1.5.0): a process that is killed before leaves just a name, under which the next one begins.
+# `ConversationState` outlives processes: it says what becomes of a failed resume. Pi stores a
+# conversation with its first message (1.5.0), or only with the first answer (0.73.1). A process
+# that is killed before leaves just a name, and then the conversation begins anew. After that a
+# conversation that is not found is lost, and the session ends.
 #
 # A trigger that a state does not list leaves the state as it is, whatever Pi sends.
 
@@ -72,6 +74,8 @@ class Trigger(Enum):
     """A run ends, and nothing will say whether it was the last."""
     SETTLE = auto()
     """Nothing follows."""
+    NAME = auto()
+    """Pi has repeated a message, and may have stored it."""
     STORE = auto()
     """An answer is complete, so the conversation is stored."""
     REFUSE = auto()
@@ -93,6 +97,8 @@ class ConversationState(Enum):
     """Whether a next process can resume the conversation."""
 
     NEW = auto()
+    NAMED = auto()
+    """It has a name; whether anything is stored under it is not known."""
     STORED = auto()
     MISSING = auto()
     """It should be stored, and was not found."""
@@ -112,7 +118,14 @@ RUN_TRANSITIONS: dict[RunState, dict[Trigger, RunState]] = {
     },
 }
 CONVERSATION_TRANSITIONS: dict[ConversationState, dict[Trigger, ConversationState]] = {
-    ConversationState.NEW: {Trigger.STORE: ConversationState.STORED},
+    ConversationState.NEW: {
+        Trigger.NAME: ConversationState.NAMED,
+        Trigger.STORE: ConversationState.STORED,
+    },
+    ConversationState.NAMED: {
+        Trigger.STORE: ConversationState.STORED,
+        Trigger.REFUSE: ConversationState.NEW,
+    },
     ConversationState.STORED: {Trigger.REFUSE: ConversationState.MISSING},
     ConversationState.MISSING: {},
 }
@@ -154,17 +167,10 @@ class PiConverter:
         """Translate what a person says."""
         match command:
             case Prompt():
-                self._sent_messages.add(command.message_id)
-                behavior = "followUp" if self._run is RunState.IDLE else "steer"
-                yield _line(
-                    id=command.message_id,
-                    type="prompt",
-                    streamingBehavior=behavior,
-                    **content_of(command),
-                )
+                yield self._prompt(command)
             case Interrupt():
                 self._is_interrupting = True
-                yield self._command(type="abort")
+                yield self._interrupt()
             case AnswerPermission(key=key) | AnswerQuestion(key=key):
                 yield self._answer(key, command)
                 yield Resolve(command=command)
@@ -175,6 +181,23 @@ class PiConverter:
                 yield self._command(type="get_state")
             case _:
                 assert_never(command)
+
+    def _prompt(self, prompt: Prompt) -> Send:
+        self._sent_messages.add(prompt)
+        return _line(
+            id=prompt.message_id,
+            type="prompt",
+            streamingBehavior="followUp" if self._run is RunState.IDLE else "steer",
+            **content_of(prompt),
+        )
+
+    def _interrupt(self) -> Send:
+        """Stop the turn. What waits to join it is taken back first: the run that is stopped would
+        take it up, and not answer it (1.5.0)."""
+        joins = self._sent_messages.is_waiting or self._sent_messages.is_unanswered
+        if joins and self._run is not RunState.IDLE:
+            return self._command(type="clear_queue")
+        return self._command(type="abort")
 
     def _command(self, **command: Any) -> Send:
         self._commands += 1
@@ -268,6 +291,12 @@ class PiConverter:
     def _response(self, line: native.Response) -> Iterator[Step]:
         if line.id is not None and self._sent_messages.is_sent(line.id):
             yield from self._accepted(line, line.id)
+        elif line.command == "clear_queue":
+            # 0.73.1 does not know it; then what waits is taken up by the run that is stopped.
+            if line.success:
+                self._sent_messages.give_back()
+            if not (line.success and self._sent_messages.is_unanswered):
+                yield self._command(type="abort")
         elif not line.success:
             if line.command != "abort":
                 yield from self._settings.on_refusal(line.command, line.error)
@@ -290,6 +319,8 @@ class PiConverter:
             yield from self._handled(message_id)
             return
         self._sent_messages.accept(message_id)
+        if self._is_interrupting and self._run is not RunState.IDLE:
+            yield self._interrupt()
         if self._run is RunState.IDLE and disposition in ("started", None):
             yield Delivered(message_id=message_id, echoed=True)
         if disposition is None and self._run is RunState.IDLE:
@@ -309,8 +340,8 @@ class PiConverter:
         yield from self._settings.on_state(state)
         if state.session_id is not None and state.session_id != self._native_id:
             self._native_id = state.session_id
-            is_stored = self._conversation is ConversationState.STORED
-            yield Bind(state.session_id, resumable=is_stored)
+            is_new = self._conversation is ConversationState.NEW
+            yield Bind(state.session_id, resumable=not is_new)
         if line.id == PROBE and not state.is_streaming and not state.is_compacting:
             if self._run is RunState.ENDING:
                 yield from self._settle(is_aborted=self._is_interrupting)
@@ -337,6 +368,8 @@ class PiConverter:
                 return
 
     def _message_end(self, message: native.Message) -> Iterator[Step]:
+        if message.role == "user":
+            yield from self._stored(Trigger.NAME)
         if message.role != "assistant":
             return
         yield from self._messages.finish(message)
@@ -348,10 +381,14 @@ class PiConverter:
                 self._error = Report(message=TOO_LONG, code="max_output_tokens")
             case _:
                 self._error = None
-        if self._conversation is ConversationState.NEW:
-            self._advance(Trigger.STORE)
-            if self._native_id is not None:
-                yield Bind(self._native_id)
+        yield from self._stored(Trigger.STORE)
+
+    def _stored(self, trigger: Trigger) -> Iterator[Step]:
+        """From now on the next process can resume the conversation."""
+        was_new = self._conversation is ConversationState.NEW
+        self._advance(trigger)
+        if was_new and self._native_id is not None:
+            yield Bind(self._native_id)
 
     # --- Runs ---
 
@@ -402,6 +439,8 @@ class PiConverter:
             yield EndTurn(outcome=outcome, usage=self._usage.end_turn())
         self._messages.calls.clear()
         self._error, self._is_interrupting = None, False
+        for prompt in self._sent_messages.take_returned():
+            yield self._prompt(prompt)
 
     # --- Requests ---
 
@@ -445,6 +484,10 @@ class PiConverter:
             yield Report(message=why, code="session_not_found", details=exit.details)
             yield EndTurn(outcome="failed")
             yield EndSession(reason="error", message=why, exit=exit)
+        elif why is not None:
+            # The process before was killed before it had stored anything: nothing is lost.
+            yield Bind(None)
+            yield from self._notices.status("resume.failed", why, status="failed")
         usage = self._usage.end_turn()
         if usage is not None:
             yield Used(usage=usage)

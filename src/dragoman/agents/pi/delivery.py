@@ -16,10 +16,30 @@ class SentMessages:
         """Pi has not said what becomes of them."""
         self._waiting: list[str] = []
         """Pi has accepted them, and not repeated them yet."""
+        self._prompts: dict[str, Prompt] = {}
+        """All of these."""
+        self._returned: list[Prompt] = []
+        """Pi gave them back when a person interrupted the turn that they were to join."""
 
-    def add(self, message_id: str) -> None:
+    def add(self, prompt: Prompt) -> None:
         """A message is sent."""
-        self._sent.append(message_id)
+        self._sent.append(prompt.message_id)
+        self._prompts[prompt.message_id] = prompt
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Pi has not said what becomes of some message."""
+        return bool(self._sent)
+
+    def give_back(self) -> None:
+        """Pi has emptied its queue: what waited there is sent again, once the turn is over."""
+        self._returned += [self._prompts[each] for each in self._waiting if each in self._prompts]
+        self._waiting.clear()
+
+    def take_returned(self) -> tuple[Prompt, ...]:
+        """What is to be sent again."""
+        returned, self._returned = tuple(self._returned), []
+        return returned
 
     def is_sent(self, message_id: str | None) -> bool:
         """Whether Pi still has to answer this one."""
@@ -40,11 +60,14 @@ class SentMessages:
         """The message that is repeated: Pi takes them in order; None: it is not ours."""
         # The answer to a command and its effects are written by different hands.
         queue = self._waiting or self._sent
-        return queue.pop(0) if queue else None
+        if not queue:
+            return None
+        self._prompts.pop(queue[0], None)
+        return queue.pop(0)
 
     def pending(self) -> tuple[str, ...]:
         """All messages that Pi has not begun to work on."""
-        return (*self._waiting, *self._sent)
+        return (*self._waiting, *self._sent, *(each.message_id for each in self._returned))
 
     @property
     def is_waiting(self) -> bool:
@@ -55,6 +78,8 @@ class SentMessages:
         """The process is gone."""
         self._sent.clear()
         self._waiting.clear()
+        self._prompts.clear()
+        self._returned.clear()
 
 
 def content_of(prompt: Prompt) -> dict[str, Any]:

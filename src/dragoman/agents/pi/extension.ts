@@ -17,8 +17,15 @@ export default function (pi: any) {
     for (const [name, config] of Object.entries(servers)) pi.registerMcpServer(name, config);
   }
 
+  // A tool of the user's own extension may say that it only reads; that of a server proves nothing.
+  const reads = (name: string) => {
+    if (READS.has(name)) return true;
+    const tool = pi.getAllTools().find((each: any) => each.name === name);
+    return !name.startsWith("mcp__") && tool?.annotations?.readOnlyHint === true;
+  };
+
   pi.on("tool_call", async (event: any, ctx: any) => {
-    if (!asks || READS.has(event.toolName)) return undefined;
+    if (!asks || reads(event.toolName)) return undefined;
     const about = { toolCallId: event.toolCallId, toolName: event.toolName, input: event.input };
     const answer = await ctx.ui.input("dragoman.permission", JSON.stringify(about), {
       signal: ctx.signal,

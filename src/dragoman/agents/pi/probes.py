@@ -14,6 +14,7 @@ export default function (pi: any) {
     name: "ask_person",
     label: "Ask",
     description: "Ask the person a question.",
+    annotations: { readOnlyHint: true },
     parameters: {
       type: "object",
       properties: {

@@ -25,6 +25,7 @@ class PiAgent(LiveAgent):
         429: "rate_limit_error",
         500: "server_error",
     }
+    stream_error = {"message": "Overloaded"}  # noqa: RUF012
     asks_plainly = True
 
     def environ(self, url: str, home: Path) -> dict[str, str]:

@@ -70,9 +70,7 @@ def command_of(line: bytes) -> Command | None:
 def _answer(key: str, given: dict[str, Any]) -> Command:
     match given:
         case {"confirmed": bool(allowed)}:
-            return AnswerPermission(
-                key=key, reply="once" if allowed else "reject", approver=PERSON
-            )
+            return AnswerPermission(key=key, reply="once" if allowed else "reject", approver=PERSON)
         case {"value": value} if value == ALLOW:
             return AnswerPermission(key=key, reply="once", approver=PERSON)
         case {"value": str(value)}:

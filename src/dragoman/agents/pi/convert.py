@@ -47,6 +47,8 @@ PREFIX = "dragoman-"
 """How the ids of our own commands begin; a message is sent under its own id."""
 PROBE = "dragoman-probe"
 """The id of a `get_state` that asks whether Pi goes on by itself."""
+CHANGES = ("set_model", "set_thinking_level")
+"""The commands that change how a session works."""
 NOT_FOUND = "No session found matching"
 TOO_LONG = "the model's answer was cut off at its limit (max_output_tokens)"
 
@@ -178,7 +180,6 @@ class PiConverter:
                 for each in self._settings.commands_for(command):
                     yield self._command(**each)
                 yield from self._settings.assume(command)
-                yield self._command(type="get_state")
             case _:
                 assert_never(command)
 
@@ -297,11 +298,13 @@ class PiConverter:
                 self._sent_messages.give_back()
             if not (line.success and self._sent_messages.is_unanswered):
                 yield self._command(type="abort")
-        elif not line.success:
-            if line.command != "abort":
-                yield from self._settings.on_refusal(line.command, line.error)
-        elif line.command == "get_state":
+        elif line.command == "get_state" and line.success:
             yield from self._state(line)
+        elif line.command in CHANGES:
+            # Commands run side by side: what came of one is known when it was answered (1.5.0).
+            yield self._command(type="get_state")
+        if not line.success and line.command in (*CHANGES, "parse"):
+            yield from self._settings.on_refusal(line.command, line.error)
 
     def _accepted(self, line: native.Response, message_id: str) -> Iterator[Step]:
         """Pi says what becomes of a message."""

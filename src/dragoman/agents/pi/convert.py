@@ -292,7 +292,8 @@ class PiConverter:
     def _response(self, line: native.Response) -> Iterator[Step]:
         if line.id is not None and self._sent_messages.is_sent(line.id):
             yield from self._accepted(line, line.id)
-        elif line.command == "clear_queue":
+            return
+        if line.command == "clear_queue":
             # 0.73.1 does not know it; then what waits is taken up by the run that is stopped.
             if line.success:
                 self._sent_messages.give_back()
@@ -303,7 +304,7 @@ class PiConverter:
         elif line.command in CHANGES:
             # Commands run side by side: what came of one is known when it was answered (1.5.0).
             yield self._command(type="get_state")
-        if not line.success and line.command in (*CHANGES, "parse"):
+        if not line.success and line.command not in ("abort", "clear_queue"):
             yield from self._settings.on_refusal(line.command, line.error)
 
     def _accepted(self, line: native.Response, message_id: str) -> Iterator[Step]:

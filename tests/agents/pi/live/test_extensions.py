@@ -13,7 +13,8 @@ from tests.testing.story import items, of_type, outcome, said, text
 def session(pi: Bench, *commands: str, **create: object) -> Live:
     """A session whose model runs these commands, with an extension that watches them."""
     steps = [calls(bash(command)) for command in commands]
-    return pi.session(*steps, "Done.", environ=guarded, permissionMode="bypass", **create)
+    given = {"permissionMode": "bypass", **create}
+    return pi.session(*steps, "Done.", environ=guarded, **given)
 
 
 def test_a_confirmation_is_a_permission(pi: Bench) -> None:

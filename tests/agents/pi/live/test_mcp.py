@@ -43,7 +43,7 @@ def test_a_tool_of_a_server_is_asked_for(pi: Bench) -> None:
 
 
 def test_a_servers_secret_is_on_no_command_line_and_in_no_file(pi: Bench) -> None:
-    live = session(pi, calls(bash("env | grep -c correct-horse")), "Done.", permissionMode="bypass")
+    live = session(pi, calls(bash("env | grep -c TINY_SECRET")), "Done.", permissionMode="bypass")
     (result,) = results(live.turn("Look"))
     assert output(result).strip() == "0"
     for pid in live.processes():

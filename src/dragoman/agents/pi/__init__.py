@@ -63,7 +63,8 @@ ADAPTER = Adapter(
         "permission.resolved": "none, our extension_ui_response",
         "question.requested": "extension_ui_request select, input or editor",
         "question.resolved": "none, our extension_ui_response",
-        "error": "message_end with stopReason error or length",
+        "error": "agent_settled after a message_end with stopReason error or length; response "
+        "without success",
     },
 )
 """Everything that is known about Pi."""

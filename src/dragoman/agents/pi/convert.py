@@ -9,10 +9,11 @@ from typing import Any, assert_never
 import msgspec
 
 from dragoman.adapter import Spec
-from dragoman.agents.pi import native, requests
+from dragoman.agents.pi import native
 from dragoman.agents.pi.delivery import SentMessages, content_of
 from dragoman.agents.pi.items import CUT_OFF, INTERRUPTED, RETRACTED, Messages, parts_of
 from dragoman.agents.pi.notices import Notices, model_error
+from dragoman.agents.pi.requests import DIALOGS, Requests
 from dragoman.agents.pi.settings import SessionSettings
 from dragoman.agents.pi.tools import Tools
 from dragoman.agents.pi.usage import UsageMeter
@@ -40,7 +41,6 @@ from dragoman.steps import (
     Unparsed,
     Update,
     Used,
-    Withdraw,
 )
 
 PREFIX = "dragoman-"
@@ -137,15 +137,13 @@ class PiConverter:
     """Speaks to one Pi process after another, for one session."""
 
     def __init__(self, spec: Spec) -> None:
-        self._directory = spec.directory
         self._settings = SessionSettings(spec)
         self._messages = Messages(spec.directory)
         self._tools = Tools(self._messages.calls, spec.directory)
         self._notices = Notices()
         self._usage = UsageMeter()
         self._sent_messages = SentMessages()
-        self._requests: dict[str, requests.PendingRequest] = {}
-        """What extensions ask, and nobody has answered."""
+        self._requests = Requests(spec.directory)
         self._commands = 0
         """How many commands of our own were sent; the last one is named by it."""
         self._run = RunState.IDLE
@@ -173,8 +171,11 @@ class PiConverter:
             case Interrupt():
                 self._is_interrupting = True
                 yield self._interrupt()
-            case AnswerPermission(key=key) | AnswerQuestion(key=key):
-                yield self._answer(key, command)
+            case AnswerPermission() | AnswerQuestion():
+                told, declined = self._requests.answer(command)
+                if declined in self._messages.calls:
+                    self._messages.calls[declined].is_declined = True
+                yield _line(**told)
                 yield Resolve(command=command)
             case Configure():
                 for each in self._settings.commands_for(command):
@@ -204,14 +205,6 @@ class PiConverter:
         self._commands += 1
         return _line(id=f"{PREFIX}{self._commands}", **command)
 
-    def _answer(self, key: str, answer: AnswerPermission | AnswerQuestion) -> Send:
-        request = self._requests.pop(key, None)
-        if request is not None and isinstance(answer, AnswerPermission):
-            call = self._messages.calls.get(request.call_id or "")
-            if call is not None and answer.reply == "reject":
-                call.is_declined = True
-        return _line(type="extension_ui_response", id=key, **requests.response_to(request, answer))
-
     def steers(self) -> bool:
         """Whether Pi works: a message that is sent meanwhile joins after its tools."""
         return self._run is not RunState.IDLE
@@ -236,8 +229,10 @@ class PiConverter:
                 yield from self._tools.update(line)
             case native.ToolEnd():
                 yield from self._tool_end(line)
+            case native.UiRequest(method=method) if method in DIALOGS:
+                yield self._requests.ask(line)
             case native.UiRequest():
-                yield from self._ui_request(line)
+                yield from self._notices.extension(line)
             case native.InfoChanged(name=name):
                 yield Update(body=SessionUpdated(title=name or ""))
             case native.LevelChanged(level=level):
@@ -282,7 +277,7 @@ class PiConverter:
                 return  # what repeats, or says nothing; `IGNORED` says why of each
 
     def _tool_end(self, line: native.ToolEnd) -> Iterator[Step]:
-        yield from self._withdraw(line.tool_call_id)
+        yield from self._requests.withdraw(line.tool_call_id, self._withdrawal)
         content = line.result.content if line.result is not None else None
         parts = parts_of(content or ())
         yield from self._tools.end(line, parts, interrupted=self._is_interrupting)
@@ -328,7 +323,7 @@ class PiConverter:
         if self._run is RunState.IDLE and disposition in ("started", None):
             yield Delivered(message_id=message_id, echoed=True)
         if disposition is None and self._run is RunState.IDLE:
-            yield self._command_probe()
+            yield _line(id=PROBE, type="get_state")
 
     def _handled(self, message_id: str) -> Iterator[Step]:
         """An extension has taken a message: there is no run, unless one has begun."""
@@ -414,22 +409,23 @@ class PiConverter:
     def _cut_reason(self) -> str:
         return INTERRUPTED if self._is_interrupting else CUT_OFF
 
+    @property
+    def _withdrawal(self) -> str:
+        return "interrupt" if self._is_interrupting else "agent"
+
     def _probe(self, trigger: Trigger | None = None) -> Iterator[Step]:
         """Ask whether Pi goes on, where nothing else will say it."""
         if trigger is None and self._run is not RunState.ENDING:
             return
         self._advance(Trigger.END)
-        yield self._command_probe()
-
-    def _command_probe(self) -> Send:
-        return _line(id=PROBE, type="get_state")
+        yield _line(id=PROBE, type="get_state")
 
     def _settle(self, *, is_aborted: bool) -> Iterator[Step]:
         """The turn is over."""
         was_running = self._run is not RunState.IDLE
         self._advance(Trigger.SETTLE)
         yield from self._messages.resolve(self._cut_reason)
-        yield from self._withdraw(None)
+        yield from self._requests.withdraw(None, self._withdrawal)
         outcome: Outcome = "completed"
         if is_aborted or self._is_interrupting:
             outcome = "interrupted"
@@ -445,30 +441,6 @@ class PiConverter:
         self._error, self._is_interrupting = None, False
         for prompt in self._sent_messages.take_returned():
             yield self._prompt(prompt)
-
-    # --- Requests ---
-
-    def _ui_request(self, line: native.UiRequest) -> Iterator[Step]:
-        if line.method not in requests.DIALOGS:
-            yield from self._notices.extension(line)
-            return
-        about = requests.tool_request(line)
-        if about is None:
-            self._requests[line.id] = requests.PendingRequest(method=line.method)
-            yield requests.dialog(line)
-        else:
-            self._requests[line.id] = requests.PendingRequest(
-                method=line.method, call_id=about.tool_call_id
-            )
-            yield requests.tool_permission(line.id, about, self._directory)
-
-    def _withdraw(self, call_id: str | None) -> Iterator[Step]:
-        """Pi went on without an answer: about one call, or about all that waits."""
-        reason = "interrupt" if self._is_interrupting else "agent"
-        for key, request in list(self._requests.items()):
-            if call_id in (None, request.call_id):
-                del self._requests[key]
-                yield Withdraw(key=key, reason=reason)
 
     # --- The process ---
 

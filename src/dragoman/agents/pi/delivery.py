@@ -12,7 +12,7 @@ class SentMessages:
     """People's messages, by our ids, which are also the ids of the commands that send them."""
 
     def __init__(self) -> None:
-        self._sent: list[str] = []
+        self._unanswered: list[str] = []
         """Pi has not said what becomes of them."""
         self._waiting: list[str] = []
         """Pi has accepted them, and not repeated them yet."""
@@ -23,13 +23,13 @@ class SentMessages:
 
     def add(self, prompt: Prompt) -> None:
         """A message is sent."""
-        self._sent.append(prompt.message_id)
+        self._unanswered.append(prompt.message_id)
         self._prompts[prompt.message_id] = prompt
 
     @property
     def is_unanswered(self) -> bool:
         """Pi has not said what becomes of some message."""
-        return bool(self._sent)
+        return bool(self._unanswered)
 
     def give_back(self) -> None:
         """Pi has emptied its queue: what waited there is sent again, once the turn is over."""
@@ -43,7 +43,7 @@ class SentMessages:
 
     def is_sent(self, message_id: str | None) -> bool:
         """Whether Pi still has to answer this one."""
-        return message_id in self._sent
+        return message_id in self._unanswered
 
     def accept(self, message_id: str) -> None:
         """Pi will work on it, and repeat it when it does."""
@@ -52,14 +52,14 @@ class SentMessages:
 
     def drop(self, message_id: str) -> None:
         """Pi will not work on it."""
-        for messages in (self._sent, self._waiting):
+        for messages in (self._unanswered, self._waiting):
             if message_id in messages:
                 messages.remove(message_id)
 
     def match_echo(self) -> str | None:
         """The message that is repeated: Pi takes them in order; None: it is not ours."""
         # The answer to a command and its effects are written by different hands.
-        queue = self._waiting or self._sent
+        queue = self._waiting or self._unanswered
         if not queue:
             return None
         self._prompts.pop(queue[0], None)
@@ -67,7 +67,7 @@ class SentMessages:
 
     def pending(self) -> tuple[str, ...]:
         """All messages that Pi has not begun to work on."""
-        return (*self._waiting, *self._sent, *(each.message_id for each in self._returned))
+        return (*self._waiting, *self._unanswered, *(each.message_id for each in self._returned))
 
     @property
     def is_waiting(self) -> bool:
@@ -76,7 +76,7 @@ class SentMessages:
 
     def clear(self) -> None:
         """The process is gone."""
-        self._sent.clear()
+        self._unanswered.clear()
         self._waiting.clear()
         self._prompts.clear()
         self._returned.clear()

@@ -7,6 +7,7 @@ tells nobody.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from dragoman.agents.pi import native
 from dragoman.agents.pi.tools import EDITS, command_in, path_in
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
-from dragoman.steps import AskPermission, AskQuestion, FileChange
+from dragoman.steps import AskPermission, AskQuestion, FileChange, Withdraw
 from dragoman.wire import decode as wire
 from dragoman.wire.diff import diff
 
@@ -45,6 +46,47 @@ class PendingRequest(Struct, frozen=True, kw_only=True):
 
 
 _tool_request = msgspec.json.Decoder(ToolRequest)
+
+
+class Requests:
+    """What extensions ask, and nobody has answered."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._pending: dict[str, PendingRequest] = {}
+
+    def ask(self, line: native.UiRequest) -> AskPermission | AskQuestion:
+        """An extension asks."""
+        about = tool_request(line)
+        call_id = None if about is None else about.tool_call_id
+        self._pending[line.id] = PendingRequest(method=line.method, call_id=call_id)
+        if about is None:
+            return dialog(line)
+        return tool_permission(line.id, about, self._directory)
+
+    def answer(
+        self, answer: AnswerPermission | AnswerQuestion
+    ) -> tuple[dict[str, Any], str | None]:
+        """A person answers: what Pi is told, and the call that is declined by it."""
+        request = self._pending.pop(answer.key, None)
+        told = {
+            "type": "extension_ui_response",
+            "id": answer.key,
+            **response_to(request, answer),
+        }
+        declines = isinstance(answer, AnswerPermission) and answer.reply == "reject"
+        return told, request.call_id if request is not None and declines else None
+
+    def withdraw(self, call_id: str | None, reason: str) -> Iterator[Withdraw]:
+        """Pi went on without an answer: about one call, or, without one, about all that waits."""
+        for key, request in list(self._pending.items()):
+            if call_id in (None, request.call_id):
+                del self._pending[key]
+                yield Withdraw(key=key, reason=reason)
+
+    def clear(self) -> None:
+        """The process is gone."""
+        self._pending.clear()
 
 
 def tool_request(line: native.UiRequest) -> ToolRequest | None:

@@ -182,5 +182,7 @@ class ProbeRecipes(Struct, frozen=True, kw_only=True):
     """Hand in this plan; the last request of the agent, as JSON, may say how."""
     variant: str | None = None
     """Where a request to the model names the variant, e.g. `reasoning.effort`."""
+    variants: tuple[str, ...] = ()
+    """Variants that the model has, where the adapter lists no models."""
     prompts: Mapping[str, str] = {}
     """Without a model: what makes it act, by the names above, and `say`, `think` and others."""

@@ -88,6 +88,7 @@ PROBE_RECIPES = ProbeRecipes(
     ask=lambda question, options: _call("ask_person", question=question, options=list(options)),
     mcp=lambda server, tool, arguments: _call(f"mcp__{server}__{tool}", **arguments),
     variant="reasoning_effort",
+    variants=("low", "high"),
 )
 """What `dragoman conform` does with Pi."""
 

@@ -36,6 +36,15 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     native: frozenset[Feature]
     shown: frozenset[Feature]
     stability: Literal["stable", "experimental"] = "experimental"
+    since: Mapping[Feature, str] = {}
+    """The first version that has a feature, where older ones that work lack it."""
+
+    def of_version(self, version: str | None) -> Capabilities:
+        """What a version has; one that is not known is taken for the newest."""
+        newer = {each for each, first in self.since.items() if not is_since(version, first)}
+        return Capabilities(
+            native=self.native - newer, shown=self.shown - newer, stability=self.stability
+        )
 
 
 class OlderPackage(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import get_args
 
 from dragoman.adapter import Adapter
 from dragoman.agents.pi.convert import PiConverter
-from dragoman.agents.pi.launch import launch
+from dragoman.agents.pi.launch import FIRST_WITH_MCP, launch
 from dragoman.agents.pi.package import PACKAGE
 from dragoman.agents.pi.probes import IGNORED, PROBE_RECIPES
 from dragoman.agents.pi.settings import CATALOGUE, LEVELS
@@ -29,6 +29,7 @@ ADAPTER = Adapter(
         # does.
         native=_FEATURES - {"sessionLifecycle", "permissions"},
         shown=_FEATURES,
+        since={"mcpTools": FIRST_WITH_MCP},
     ),
     command=("pi",),
     package=PACKAGE,

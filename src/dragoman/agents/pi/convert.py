@@ -12,12 +12,13 @@ from dragoman.adapter import Spec
 from dragoman.agents.pi import native
 from dragoman.agents.pi.delivery import SentMessages, content_of
 from dragoman.agents.pi.items import CUT_OFF, INTERRUPTED, RETRACTED, Messages, parts_of
+from dragoman.agents.pi.launch import FIRST_WITH_MCP, servers_of
 from dragoman.agents.pi.notices import Notices, model_error
 from dragoman.agents.pi.requests import DIALOGS, Requests
 from dragoman.agents.pi.settings import SessionSettings
 from dragoman.agents.pi.tools import Tools
 from dragoman.agents.pi.usage import UsageMeter
-from dragoman.facts import Exit
+from dragoman.facts import Exit, is_since
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -448,6 +449,9 @@ class PiConverter:
         """Ask who it is: Pi names its conversation only where it is asked."""
         self._settings.open(spec)
         yield self._command(type="get_state")
+        if servers_of(spec) and not is_since(spec.agent_version, FIRST_WITH_MCP):
+            detail = f"Pi {spec.agent_version} makes no use of MCP servers; they have no effect"
+            yield from self._notices.status("not_applied", detail)
 
     def on_close(self, exit: Exit) -> Iterator[Step]:
         """Drop what belonged to the process that is gone."""

@@ -13,6 +13,7 @@ from dragoman.facts import Launch, is_since
 EXTENSION = posixpath.join(posixpath.dirname(__file__), "extension.ts")
 """Our own extension, which asks for permissions: Pi itself asks for none."""
 FIRST_WITH_SESSION_ID = "0.76.0"
+FIRST_WITH_MCP = "0.99.0"
 QUIET = {"PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 """A daemon's process neither looks for updates nor reports itself."""
 
@@ -27,14 +28,15 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
     env = {**QUIET, **spec.env}
     if spec.permission_mode == "bypass":
         env["DRAGOMAN_PI_ASKS"] = "no"
-    servers = {
-        name: _server(config)
-        for name, config in spec.mcp.items()
-        if config.get("enabled") is not False
-    }
+    servers = {name: _server(config) for name, config in servers_of(spec).items()}
     if servers:
         env["DRAGOMAN_PI_MCP"] = msgspec.json.encode(servers).decode()
     return Launch(argv=tuple(argv), env=env, cwd=spec.directory)
+
+
+def servers_of(spec: Spec) -> dict[str, dict[str, Any]]:
+    """The MCP servers that the session is to have."""
+    return {name: each for name, each in spec.mcp.items() if each.get("enabled") is not False}
 
 
 def _conversation(spec: Spec) -> list[str]:

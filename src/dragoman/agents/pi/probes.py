@@ -62,7 +62,13 @@ def files(url: str) -> dict[str, str]:
     settings = {
         "defaultProvider": "scripted",
         "defaultModel": "one",
-        "retry": {"enabled": True, "maxRetries": 1, "baseDelayMs": 10},
+        # The provider's own library would try again first, and tell nobody (0.73.1).
+        "retry": {
+            "enabled": True,
+            "maxRetries": 1,
+            "baseDelayMs": 10,
+            "provider": {"maxRetries": 0},
+        },
     }
     return {
         ".pi/agent/models.json": _json({"providers": {"scripted": provider}}),

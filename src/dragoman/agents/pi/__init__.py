@@ -53,7 +53,8 @@ ADAPTER = Adapter(
         "session.started": "none",
         "session.ended": "none",
         "turn.started": "agent_start",
-        "turn.ended": "agent_settled; before 0.80.4 the last agent_end",
+        "turn.ended": "agent_settled; before 0.80.4 the response to get_state after "
+        "agent_end; response where an extension took the message",
         "message (user)": "message_start with the role user",
         "message (assistant)": "message_start, message_update and message_end with the role "
         "assistant",

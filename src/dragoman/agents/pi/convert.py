@@ -318,7 +318,7 @@ class PiConverter:
             self._sent_messages.drop(message_id)
             yield from self._handled(message_id)
             return
-        self._sent_messages.accept(message_id)
+        self._sent_messages.accept(message_id, is_queued=disposition == "queued")
         if self._is_interrupting and self._run is not RunState.IDLE:
             yield self._interrupt()
         if self._run is RunState.IDLE and disposition in ("started", None):

@@ -18,6 +18,8 @@ class SentMessages:
         """Pi has accepted them, and not repeated them yet."""
         self._prompts: dict[str, Prompt] = {}
         """All of these."""
+        self._queued_ids: set[str] = set()
+        """Those that wait in Pi's own queue, to join a turn."""
         self._returned: list[Prompt] = []
         """Pi gave them back when a person interrupted the turn that they were to join."""
 
@@ -33,8 +35,10 @@ class SentMessages:
 
     def give_back(self) -> None:
         """Pi has emptied its queue: what waited there is sent again, once the turn is over."""
-        self._returned += [self._prompts[each] for each in self._waiting if each in self._prompts]
-        self._waiting.clear()
+        queued = [each for each in self._waiting if each in self._queued_ids]
+        self._returned += [self._prompts[each] for each in queued]
+        for message_id in queued:
+            self.drop(message_id)
 
     def take_returned(self) -> tuple[Prompt, ...]:
         """What is to be sent again."""
@@ -45,16 +49,20 @@ class SentMessages:
         """Whether Pi still has to answer this one."""
         return message_id in self._unanswered
 
-    def accept(self, message_id: str) -> None:
+    def accept(self, message_id: str, *, is_queued: bool) -> None:
         """Pi will work on it, and repeat it when it does."""
-        self.drop(message_id)
+        self._unanswered.remove(message_id)
         self._waiting.append(message_id)
+        if is_queued:
+            self._queued_ids.add(message_id)
 
     def drop(self, message_id: str) -> None:
         """Pi will not work on it."""
         for messages in (self._unanswered, self._waiting):
             if message_id in messages:
                 messages.remove(message_id)
+        self._prompts.pop(message_id, None)
+        self._queued_ids.discard(message_id)
 
     def match_echo(self) -> str | None:
         """The message that is repeated: Pi takes them in order; None: it is not ours."""
@@ -62,8 +70,9 @@ class SentMessages:
         queue = self._waiting or self._unanswered
         if not queue:
             return None
-        self._prompts.pop(queue[0], None)
-        return queue.pop(0)
+        message_id = queue[0]
+        self.drop(message_id)
+        return message_id
 
     def pending(self) -> tuple[str, ...]:
         """All messages that Pi has not begun to work on."""
@@ -79,6 +88,7 @@ class SentMessages:
         self._unanswered.clear()
         self._waiting.clear()
         self._prompts.clear()
+        self._queued_ids.clear()
         self._returned.clear()
 
 

@@ -183,11 +183,6 @@ class Messages:
             fields=fields,
         )
 
-    @property
-    def has_failed(self) -> bool:
-        """The last message failed, and whether it is said anew is not known yet."""
-        return self._message is not None and self._message.end is not None
-
     def clear(self) -> None:
         """The process is gone."""
         self._message = None

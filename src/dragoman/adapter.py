@@ -111,6 +111,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     modes: tuple[ModeInfo, ...]
     models: tuple[ModelInfo, ...] = ()
     default_model: str | None = None
+    variants: tuple[str, ...] = ()
+    """All the words that it has for variants, where its models tell of none."""
     catalogue: Catalogue | None = None
     """None: `models` and `default_model` are all that is known."""
     permission_modes: tuple[PermissionMode, ...] = ("default",)

@@ -36,6 +36,15 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     native: frozenset[Feature]
     shown: frozenset[Feature]
     stability: Literal["stable", "experimental"] = "experimental"
+    since: Mapping[Feature, str] = {}
+    """The first version that has a feature, where older ones that work lack it."""
+
+    def of_version(self, version: str | None) -> Capabilities:
+        """What a version has; one that is not known is taken for the newest."""
+        newer = {each for each, first in self.since.items() if not is_since(version, first)}
+        return Capabilities(
+            native=self.native - newer, shown=self.shown - newer, stability=self.stability
+        )
 
 
 class OlderPackage(Struct, frozen=True, kw_only=True):
@@ -45,6 +54,14 @@ class OlderPackage(Struct, frozen=True, kw_only=True):
     """The first version that does not."""
     name: str
     executable: str
+
+
+class Bundle(Struct, frozen=True, kw_only=True):
+    """How versions since one are fetched: the package alone, for it holds what it depends on."""
+
+    since: str
+    beside: Mapping[str, str] = {}
+    """What it needs all the same, and finds beside it: a package's name → its version."""
 
 
 class Package(Struct, frozen=True, kw_only=True):
@@ -65,6 +82,11 @@ class Package(Struct, frozen=True, kw_only=True):
 
     older: OlderPackage | None = None
     """None: all versions come from the packages above."""
+    interpreter: Package | None = None
+    """What runs the executable, where that is a script: fetched beside it, and always this version.
+    """
+    bundle: Bundle | None = None
+    """None: npm installs it with all that it depends on."""
 
     def name(self, version: str, platform: str) -> str:
         """The package that a version comes from."""
@@ -81,6 +103,10 @@ class Package(Struct, frozen=True, kw_only=True):
     def release(self, version: str, platform: str) -> str:
         """What npm calls a version for this platform."""
         return version + ("" if self._older(version) else self.suffixes.get(platform, ""))
+
+    def is_bundle(self, version: str) -> bool:
+        """Whether a version is fetched without what it depends on."""
+        return self.bundle is not None and is_since(version, self.bundle.since)
 
     def _older(self, version: str) -> OlderPackage | None:
         older = self.older
@@ -165,5 +191,7 @@ class ProbeRecipes(Struct, frozen=True, kw_only=True):
     """Hand in this plan; the last request of the agent, as JSON, may say how."""
     variant: str | None = None
     """Where a request to the model names the variant, e.g. `reasoning.effort`."""
+    variants: tuple[str, ...] = ()
+    """Variants that the model has, where the adapter lists no models."""
     prompts: Mapping[str, str] = {}
     """Without a model: what makes it act, by the names above, and `say`, `think` and others."""

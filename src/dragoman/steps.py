@@ -150,6 +150,8 @@ class AskPermission(AgentWord, frozen=True, kw_only=True):
     change: FileChange | None = None
     """Where the daemon can read the file, `diff` in the metadata is made from it."""
     detached: bool = False
+    timeout_s: float | None = None
+    """The agent waits no longer, and goes on as after a no."""
 
 
 class AskQuestion(AgentWord, frozen=True, kw_only=True):
@@ -160,6 +162,8 @@ class AskQuestion(AgentWord, frozen=True, kw_only=True):
     metadata: Mapping[str, Any] | None = None
     source: Source = "agent"
     detached: bool = False
+    timeout_s: float | None = None
+    """The agent waits no longer, and goes on as after a no."""
 
 
 class Resolve(Struct, frozen=True, kw_only=True):

@@ -52,6 +52,11 @@ class LiveAgent(ABC):
     error_codes: Mapping[int, str]
     """How it names what the model's API answers with these statuses, whoever tries again."""
 
+    stream_error: Mapping[str, str] | None = None
+    """An error in the middle of an answer after which it tries again; None: whatever it is."""
+    asks_plainly = False
+    """It asks one question at a time, without a header and descriptions."""
+
     @abstractmethod
     def environ(self, url: str, home: Path) -> dict[str, str]:
         """Its environment: nothing but the model at this URL, and nothing of ours."""
@@ -259,8 +264,10 @@ def command(agent: Adapter) -> list[str]:
     if chosen(agent):
         return shlex.split(chosen(agent)[variable_of(agent)])
     assert agent.package is not None
-    ours = Installer(AGENTS, os.environ).executable(agent, agent.package.version)
-    program = str(ours) if ours else shutil.which(agent.command[0])
+    ours = Installer(AGENTS, os.environ).command(agent, agent.package.version)
+    if ours is not None:
+        return [*ours]
+    program = shutil.which(agent.command[0])
     if program is None:
         pytest.skip(f"{agent.name} {agent.package.version} is not installed: run `make agents`")
     return [program]

@@ -27,7 +27,11 @@ def tidy(file: Path, folder: Path | None) -> None:
         paths[str(folder)] = "/elsewhere"
     listed = file.parent.parent / "prose.txt"
     prose = listed.read_text().splitlines() if listed.exists() else []
-    file.write_bytes(_tidied(file.read_bytes(), paths, prose))
+    tidied = _tidied(file.read_bytes(), paths, prose)
+    if folder is not None:
+        # Some agents name a folder of theirs after the workspace.
+        tidied = tidied.replace(str(folder).strip("/").replace("/", "-").encode(), b"elsewhere")
+    file.write_bytes(tidied)
 
 
 def _tidied(recording: bytes, paths: Mapping[str, str], prose: Sequence[str]) -> bytes:

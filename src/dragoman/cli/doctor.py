@@ -114,11 +114,22 @@ def _agent(agent: AgentInfo) -> Check:
     name = f"agent {agent.id}"
     if agent.problem:
         return Check(name, "broken", f"{agent.version} at {agent.path}", agent.problem)
-    if agent.installed:
-        return Check(name, "ok", f"{agent.version or 'version unknown'} at {agent.path}")
     known = adapters().get(agent.id)
+    interpreter = known.package.interpreter if known and known.package else None
+    if agent.installed:
+        found = f"{agent.version or 'version unknown'} at {agent.path}"
+        if agent.interpreter:
+            return Check(name, "ok", f"{found}, run by {agent.interpreter}")
+        if interpreter is not None and agent.version is None:
+            advice = (
+                f"it does not tell its version, perhaps because node is too old for it; dragoman "
+                f"agents install {agent.id} brings Node.js {interpreter.version} with it"
+            )
+            return Check(name, "note", found, advice)
+        return Check(name, "ok", found)
     if known is None or known.package is not None:
-        advice = f"dragoman agents install {agent.id}; a session does it by itself"
+        own = f", with Node.js {interpreter.version} of its own" if interpreter else ""
+        advice = f"dragoman agents install {agent.id}{own}; a session does it by itself"
     else:
         advice = f"install {agent.name}, or set DRAGOMAN_{agent.id.upper()}_COMMAND"
     return Check(name, "note", "not installed", advice)

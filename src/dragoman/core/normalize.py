@@ -324,7 +324,9 @@ class Normalizer:
         else:
             body = question(given, self._new_id("qst"))
             self._emit(body, given.source)
-        self.requests[given.key] = OpenRequest(key=given.key, body=body, detached=detached)
+        self.requests[given.key] = OpenRequest(
+            key=given.key, body=body, detached=detached, timeout_s=given.timeout_s
+        )
 
     def _resolve(self, given: step.Resolve) -> None:
         request = self.requests.get(given.command.key)

@@ -33,6 +33,8 @@ class OpenRequest(Struct, kw_only=True):
     key: str
     body: PermissionRequested | QuestionRequested
     detached: bool
+    timeout_s: float | None = None
+    """The agent waits no longer than this."""
 
     @property
     def id(self) -> str:

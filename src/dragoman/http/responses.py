@@ -83,6 +83,7 @@ async def _agent_info(
         or any(environ.get(name) for name in adapter.credentials),
         version=found.version if found else None,
         path=found.path if found else None,
+        interpreter=found.interpreter if found else None,
         problem=agents.problem(adapter, found) if found else None,
         capabilities=capabilities(adapter),
         server_status=agents.servers.status(adapter),

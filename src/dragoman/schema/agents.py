@@ -69,6 +69,8 @@ class AgentInfo(Http, frozen=True, kw_only=True):
     credentials_available: bool
     version: str | None = None
     path: str | None = None
+    interpreter: str | None = None
+    """What runs it, where Dragoman has installed that beside it."""
     problem: str | None = None
     """Why it cannot be used as it is, and what mends it."""
     capabilities: AgentCapabilities

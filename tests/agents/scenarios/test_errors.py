@@ -57,8 +57,10 @@ def test_nobody_listens(bench: Bench) -> None:
 @pytest.mark.needs("streamingDeltas")
 @pytest.mark.parametrize("end", ["cut_in_block", "error_in_block"])
 def test_an_answer_whose_stream_breaks_is_said_anew(bench: Bench, end: str) -> None:
+    told = bench.agent.stream_error if end.startswith("error") else None
+    error = {"stream_error": told} if told else {}
     live = bench.session(
-        {"text": ["Once ", "upon ", "a time"], "gate": "cut", "end": end}, "Once more."
+        {"text": ["Once ", "upon ", "a time"], "gate": "cut", "end": end, **error}, "Once more."
     )
     live.send("Tell me")
     heard(live, says("upon"))

@@ -35,4 +35,4 @@ def test_an_agent_that_does_not_answer_leaves_us_with_what_is_known(
     with running(tmp_path / "data", env={variable_of(adapter): str(mute)}) as daemon:
         found = daemon.get(f"/agents/{adapter.id}/models")
     assert [model["id"] for model in found["models"]] == [model.id for model in adapter.models]
-    assert found["defaultModel"] == adapter.default_model
+    assert found.get("defaultModel") == adapter.default_model

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.adapter import Adapter
 from dragoman.errors import InstallFailed, InvalidRequest, Unavailable
-from dragoman.facts import OlderPackage, Package
+from dragoman.facts import Bundle, OlderPackage, Package
 from dragoman.runtime.provision.install import Installer, InstallProgress, platform_name
 from tests.installable_agent import ADAPTER, INTEGRITY, OTHER, VERSION, Npm, fails, waits
 
@@ -430,3 +430,74 @@ def test_a_real_package_is_installed_by_the_real_npm(tmp_path: Path) -> None:
     assert installer.versions(real) == ["3.0.1"]
     with pytest.raises(InstallFailed, match="there is no such version"):
         installer.install(real, "999.0.0")
+
+
+# --- An interpreter, and a package without what it depends on ---
+
+_NODE = Package(
+    version="24.0.0",
+    names={platform_name(): "node-for-parrots"},
+    integrity={platform_name(): "sha512-of-node"},
+    executable="bin/node",
+)
+_BESIDE = """
+import io, tarfile
+if sys.argv[1] == "pack":
+    target = Path(sys.argv[sys.argv.index("--pack-destination") + 1])
+    script = b"#!/nowhere/node\\n"
+    with tarfile.open(target / "parrot.tgz", "w:gz") as archive:
+        member = tarfile.TarInfo("package/bin/parrot")
+        member.size, member.mode = len(script), 0o755
+        archive.addfile(member, io.BytesIO(script))
+    print(json.dumps([{"filename": "parrot.tgz", "integrity": "sha512-of-parrot-" + version}]))
+    sys.exit()
+packages = {}
+for word in sys.argv[sys.argv.index("--prefix") + 2:]:
+    name, _, version = word.rpartition("@")
+    packages["node_modules/" + name] = {"integrity": INTEGRITY}
+    (prefix / "node_modules" / name / "bin").mkdir(parents=True)
+node = prefix / "node_modules" / "node-for-parrots" / "bin" / "node"
+node.write_text("#!/bin/sh\\necho parrot 1.2.3 run by node $1\\n")
+node.chmod(0o755)
+(prefix / "package-lock.json").write_text(json.dumps({"packages": packages}))
+sys.exit()
+"""
+
+
+def _bundled(npm: Npm, integrity: str = "sha512-of-node") -> Adapter:
+    """A parrot that comes as a bundle, with its interpreter and a perch beside it."""
+    npm.behave(_BESIDE.replace("INTEGRITY", repr(integrity)))
+    npm_script = npm.folder / "npm"
+    # Only `npm install` is told where to.
+    found = 'Path(sys.argv[sys.argv.index("--prefix") + 1])'
+    text = npm_script.read_text().replace(
+        found, f'{found} if "--prefix" in sys.argv else Path.cwd()'
+    )
+    npm_script.write_text(text)
+    assert ADAPTER.package is not None
+    package = msgspec.structs.replace(
+        ADAPTER.package, interpreter=_NODE, bundle=Bundle(since="1.0.0", beside={"perch": "2.0.0"})
+    )
+    return msgspec.structs.replace(ADAPTER, package=package)
+
+
+def test_a_bundle_is_run_by_the_interpreter_that_comes_with_it(
+    installer: Installer, npm: Npm
+) -> None:
+    parrot = _bundled(npm)
+    path = installer.install(parrot)
+    command = installer.command(parrot, VERSION)
+    assert command is not None
+    assert command[1] == str(path)
+    assert str(path) in subprocess.check_output([*command, "--version"], text=True)
+    assert [call["argv"][0] for call in npm.calls()] == ["install", "pack"]
+    assert npm.calls()[0]["argv"][-2:] == ["node-for-parrots@24.0.0", "perch@2.0.0"]
+    assert left(installer) == [VERSION]
+
+
+def test_an_interpreter_that_is_not_what_it_was_is_not_installed(
+    installer: Installer, npm: Npm
+) -> None:
+    with pytest.raises(InstallFailed, match=r"node-for-parrots@24\.0\.0 is not what it was"):
+        installer.install(_bundled(npm, "sha512-of-another"))
+    assert left(installer) == []

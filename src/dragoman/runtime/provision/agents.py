@@ -52,11 +52,13 @@ class InstalledAgent(Struct, frozen=True, kw_only=True):
     version: str | None = None
     ours: bool = False
     """It was installed by us."""
+    interpreter: str | None = None
+    """What runs the executable, where we installed one for it: then it is the first word."""
 
     @property
     def path(self) -> str:
         """Where the executable is."""
-        return self.command[0]
+        return self.command[0 if self.interpreter is None else 1]
 
 
 class Agents:
@@ -230,10 +232,15 @@ class Agents:
 
     def _find_installed(self, adapter: Adapter, version: str | None) -> InstalledAgent | None:
         version = version or self.installer.best(adapter)
-        path = self.installer.executable(adapter, version) if version else None
-        if path is None:
+        command = self.installer.command(adapter, version) if version else None
+        if command is None:
             return None
-        return InstalledAgent(command=(str(path), *adapter.command[1:]), version=version, ours=True)
+        return InstalledAgent(
+            command=(*command, *adapter.command[1:]),
+            version=version,
+            ours=True,
+            interpreter=command[0] if len(command) > 1 else None,
+        )
 
     async def _find_version(self, adapter: Adapter, version: str) -> InstalledAgent | None:
         """One version of an agent, if it is anywhere here."""

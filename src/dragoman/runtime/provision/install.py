@@ -101,12 +101,28 @@ class Installer:
         path = self._executable(adapter, version, self.folder / adapter.id / version)
         return path if os.access(path, os.X_OK) and path.is_file() else None
 
+    def command(self, adapter: Adapter, version: str) -> tuple[str, ...] | None:
+        """How an installed version is run: its executable, perhaps behind its interpreter."""
+        path = self.executable(adapter, version)
+        return None if path is None else self._command(adapter, path, version)
+
+    def _command(
+        self, adapter: Adapter, path: Path, version: str, home: Path | None = None
+    ) -> tuple[str, ...]:
+        interpreter = self._package(adapter).interpreter
+        if interpreter is None:
+            return (str(path),)
+        home = home or self.folder / adapter.id / version
+        return (str(self._program(interpreter, interpreter.version, home)), str(path))
+
     def can_install(self, adapter: Adapter) -> bool:
         """There is a package of this agent for this machine."""
         return adapter.package is not None and self._platform in adapter.package.names
 
     def _executable(self, adapter: Adapter, version: str, home: Path) -> Path:
-        package = self._package(adapter)
+        return self._program(self._package(adapter), version, home)
+
+    def _program(self, package: Package, version: str, home: Path) -> Path:
         inside = home / "node_modules" / package.name(version, self._platform)
         places = [inside / program for program in package.programs(version, self._platform)]
         return next((path for path in places if path.is_file()), places[0])
@@ -153,20 +169,41 @@ class Installer:
         package, home = self._package(adapter), self.folder / adapter.id
         with _partial(home) as partial:
             report(InstallProgress("resolving"))
-            integrity = npm.fetch(
-                package.name(version, self._platform),
-                package.release(version, self._platform),
-                partial,
+            fetch = npm.Fetch(
+                folder=partial,
                 environ=self._environ,
                 mark=self._mark(adapter),
                 deadline_s=self._deadline_s,
                 stop=self._stop,
                 tick=_Meter(partial / "node_modules", report).tick,
             )
+            name, release = self._names(package, version)
+            beside = self._beside(package, version)
+            if package.is_bundle(version):
+                found = {**fetch.install(beside), name: fetch.unpack(name, release)}
+            else:
+                found = fetch.install({name: release, **beside})
             report(InstallProgress("checking", size_of(partial)))
-            self._check_integrity(package, version, integrity)
+            self._check_integrity(package, version, found[name])
+            if (interpreter := package.interpreter) is not None:
+                name, _ = self._names(interpreter, interpreter.version)
+                self._check_integrity(interpreter, interpreter.version, found[name])
             self._check_version(adapter, version, partial)
             _put(partial, home / version)
+
+    def _names(self, package: Package, version: str) -> tuple[str, str]:
+        """What npm calls a package, and a version of it, for this platform."""
+        return package.name(version, self._platform), package.release(version, self._platform)
+
+    def _beside(self, package: Package, version: str) -> dict[str, str]:
+        """What is fetched beside a version of a package."""
+        beside: dict[str, str] = {}
+        if (interpreter := package.interpreter) is not None:
+            name, release = self._names(interpreter, interpreter.version)
+            beside[name] = release
+        if package.bundle is not None and package.is_bundle(version):
+            beside.update(package.bundle.beside)
+        return beside
 
     def _check_integrity(self, package: Package, version: str, found: str | None) -> None:
         expected = package.integrity.get(self._platform)
@@ -178,15 +215,15 @@ class Installer:
 
     def _check_version(self, adapter: Adapter, version: str, partial: Path) -> None:
         path, package = self._executable(adapter, version, partial), self._package(adapter)
-        name = package.name(version, self._platform)
-        name = f"{name}@{package.release(version, self._platform)}"
+        name = "@".join(self._names(package, version))
         if not os.access(path, os.X_OK):
             raise InstallFailed(
                 f"{name} has no executable "
                 f"{' or '.join(map(repr, package.programs(version, self._platform)))}; "
                 "nothing was installed"
             )
-        found = Versions(self._mark(adapter), self._stop).read(str(path))
+        command = self._command(adapter, path, version, partial)
+        found = Versions(self._mark(adapter), self._stop).read(*command)
         if self._stop.is_set():
             raise Unavailable("the daemon is stopping")
         if found != version:

@@ -1,9 +1,10 @@
-"""Runs npm for one package, and turns its errors into short messages."""
+"""Runs npm for an agent's packages, and turns its errors into short messages."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import tarfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -42,6 +43,11 @@ class _LockEntry(Struct):
     integrity: str | None = None
 
 
+class _Packed(Struct):
+    filename: str
+    integrity: str | None = None
+
+
 class _Lock(Struct):
     packages: dict[str, _LockEntry] = {}
 
@@ -55,49 +61,72 @@ def environ_of(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def fetch(
-    name: str,
-    version: str,
-    folder: Path,
-    *,
-    environ: Mapping[str, str],
-    mark: str,
-    deadline_s: float,
-    stop: Event,
-    tick: Callable[[], None],
-) -> str | None:
-    """Fetch a package into `folder/node_modules`; the integrity that npm found it to have."""
-    npm = shutil.which("npm", path=environ.get("PATH"))
-    if npm is None:
-        raise NotInstallable("npm is not installed; install Node.js 20 or later")
-    wanted = f"{name}@{version}"
-    deadline = time.monotonic() + deadline_s
-    for attempt in range(1, ATTEMPTS + 1):
+class Fetch(Struct, frozen=True, kw_only=True):
+    """Fetches packages into `folder/node_modules`."""
+
+    folder: Path
+    environ: Mapping[str, str]
+    mark: str
+    deadline_s: float
+    stop: Event
+    tick: Callable[[], None]
+
+    def install(self, wanted: Mapping[str, str]) -> dict[str, str | None]:
+        """Fetch versions of packages, each by its name, with all that they depend on; the
+        integrity that npm found each of them to have."""
+        specs = [f"{name}@{version}" for name, version in wanted.items()]
+        self._run(next(iter(wanted)), ["install", *_FLAGS, "--prefix", str(self.folder)], specs)
+        return {name: _integrity(self.folder, name) for name in wanted}
+
+    def unpack(self, name: str, version: str) -> str | None:
+        """Fetch one package without what it depends on; the integrity that npm found it to have."""
+        words = ["pack", "--json", "--ignore-scripts", "--pack-destination", str(self.folder)]
+        ended = self._run(name, words, [f"{name}@{version}"])
         try:
-            ended = program.run(
-                [npm, "install", *_FLAGS, "--prefix", str(folder), wanted],
-                environ=environ_of(environ),
-                cwd=folder,
-                mark=mark,
-                deadline_s=deadline - time.monotonic(),
-                stop=stop,
-                tick=tick,
-            )
-        except TimeoutError:
-            raise InstallFailed(
-                f"npm could not fetch {wanted}: it was not done after {deadline_s:.0f} s"
-            ) from None
-        except OSError as error:
-            raise InstallFailed(f"npm cannot be run: {error}") from None
-        if ended.code == 0:
-            return _integrity(folder, name)
-        code, why = _reason(ended, name)
-        if code not in _UNREACHABLE or attempt == ATTEMPTS:
-            break
-        if stop.wait(PAUSE_S):
-            raise Unavailable("the daemon is stopping")
-    failed = NotInstallable if code in _ABSENT else InstallFailed
-    raise failed(f"npm could not fetch {wanted}: {why}")
+            (packed,) = msgspec.json.decode(ended.stdout, type=tuple[_Packed, ...])
+            archive = self.folder / packed.filename
+            with tarfile.open(archive) as members:
+                members.extractall(self.folder / ".unpacked", filter="data")
+            place = self.folder / "node_modules" / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / ".unpacked" / "package").rename(place)
+            (self.folder / ".unpacked").rmdir()
+            archive.unlink()
+        except (ValueError, OSError, tarfile.TarError) as error:
+            raise InstallFailed(f"what npm packed of {name} cannot be unpacked: {error}") from None
+        return packed.integrity
+
+    def _run(self, name: str, words: list[str], specs: list[str]) -> program.Ended:
+        npm = shutil.which("npm", path=self.environ.get("PATH"))
+        if npm is None:
+            raise NotInstallable("npm is not installed; install Node.js 20 or later")
+        deadline = time.monotonic() + self.deadline_s
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                ended = program.run(
+                    [npm, *words, *specs],
+                    environ=environ_of(self.environ),
+                    cwd=self.folder,
+                    mark=self.mark,
+                    deadline_s=deadline - time.monotonic(),
+                    stop=self.stop,
+                    tick=self.tick,
+                )
+            except TimeoutError:
+                raise InstallFailed(
+                    f"npm could not fetch {specs[0]}: it was not done after {self.deadline_s:.0f} s"
+                ) from None
+            except OSError as error:
+                raise InstallFailed(f"npm cannot be run: {error}") from None
+            if ended.code == 0:
+                return ended
+            code, why = _reason(ended, name)
+            if code not in _UNREACHABLE or attempt == ATTEMPTS:
+                break
+            if self.stop.wait(PAUSE_S):
+                raise Unavailable("the daemon is stopping")
+        failed = NotInstallable if code in _ABSENT else InstallFailed
+        raise failed(f"npm could not fetch {specs[0]}: {why}")
 
 
 def _integrity(folder: Path, name: str) -> str | None:

@@ -58,11 +58,11 @@ class Versions:
                 self._cache[key] = self._pool.submit(self.read, path)
             return self._cache[key]
 
-    def read(self, path: str) -> str | None:
-        """Run it now; None where it fails."""
+    def read(self, *command: str) -> str | None:
+        """Run it now, perhaps behind an interpreter; None where it fails."""
         try:
             ended = program.run(
-                [path, "--version"],
+                [*command, "--version"],
                 environ=child_environ(),
                 cwd=Path("/"),
                 mark=f"{self._mark}:version-{os.getpid()}-{next(self._count)}",

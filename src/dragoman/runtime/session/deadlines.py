@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+import math
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
 
 from dragoman.core.policy import overdue
+from dragoman.core.requests import OpenRequest
 from dragoman.errors import DaemonError
 from dragoman.runtime.session.pump import Pump
 from dragoman.settings import Settings
@@ -17,6 +20,7 @@ from dragoman.settings import Settings
 log = logging.getLogger(__name__)
 
 Action = Callable[[], Awaitable[None]]
+_NONE: Mapping[str, float] = MappingProxyType({})
 _ON_ITS_WAY = ""
 """Stands for the turn of a message that the agent has not accepted."""
 
@@ -29,16 +33,20 @@ class Alarms:
         self._expire = ring
         self._set: dict[str, asyncio.TimerHandle] = {}
 
-    def keep(self, lasting: Collection[str]) -> None:
-        """This is what lasts now: the clock of what is new starts, of what is over it stops."""
-        if not self._seconds:
+    def keep(
+        self, lasting: Collection[str], sooner: Mapping[str, float] = MappingProxyType({})
+    ) -> None:
+        """This is what lasts now: the clock of what is new starts, of what is over it stops. What
+        `sooner` names has seconds of its own."""
+        if not self._seconds and not sooner and not self._set:
             return
         for subject in [each for each in self._set if each not in lasting]:
             self._set.pop(subject).cancel()
         loop = asyncio.get_running_loop()
         for subject in lasting:
-            if subject not in self._set:
-                self._set[subject] = loop.call_later(self._seconds, self._expire, subject)
+            seconds = sooner.get(subject) or self._seconds
+            if seconds and subject not in self._set:
+                self._set[subject] = loop.call_later(seconds, self._expire, subject)
 
 
 class Deadlines:
@@ -73,7 +81,13 @@ class Deadlines:
         self._turns.keep([pump.interpreter.turn_id or _ON_ITS_WAY] if working else ())
         self._idle.keep(["idle"] if idle else ())
         asked = () if closing else pump.interpreter.requests
-        self._requests.keep([request.id for request in asked])
+        self._requests.keep([request.id for request in asked], self._agents_own(asked))
+
+    def _agents_own(self, asked: Iterable[OpenRequest]) -> dict[str, float]:
+        """The requests that the agent waits for less long than we would, and how long."""
+        limit = self._settings.hitl_timeout_s or math.inf
+        timeouts = {request.id: request.timeout_s or math.inf for request in asked}
+        return {each: seconds for each, seconds in timeouts.items() if seconds < limit}
 
     def soon(self, action: Action) -> None:
         """Do this in the session's task."""
@@ -118,7 +132,8 @@ class Deadlines:
         request = self._pump.interpreter.request(request_id)
         if request is None:
             return
-        seconds = self._settings.hitl_timeout_s
+        own = self._agents_own([request]).get(request_id)
+        seconds = own or self._settings.hitl_timeout_s
         log.warning("nobody has answered %s within %g s", request_id, seconds)
-        if self._settings.hitl_on_timeout == "reject":
+        if own or self._settings.hitl_on_timeout == "reject":
             await self._pump.command(overdue(request.key, request.body, seconds))

@@ -48,6 +48,7 @@ def ensure_variant(
     """
     chosen = [each for each in models if each.id == model and each.variants] or models
     known = list(dict.fromkeys(name for each in chosen for name in each.variants or ()))
+    known = known or list(adapter.variants)
     if known and variant not in known:
         model_name = f" {chosen[0].id}" if len(chosen) == 1 else ""
         raise InvalidRequest(

@@ -192,7 +192,8 @@ class ProbeContext:
 
     def retry(self) -> str:
         """Say what goes on: the model fails once, and is asked again."""
-        overloaded = {"error": {"status": 529, "headers": {"retry-after": "0"}}}
+        told = {"status": 529, "message": "Overloaded", "headers": {"retry-after": "0"}}
+        overloaded = {"error": told}
         return self._cue("retry", (overloaded, {"text": DONE}))
 
     def do(self, act: Act, *given: Any, between: Iterable[StepLike] = (), name: str = "") -> str:

@@ -64,8 +64,9 @@ def _resolved(turn: list[Event], status: str) -> None:
 
 
 def question(context: ProbeContext) -> None:
-    """It asks a person, and hears the answer."""
-    talk = context.open()
+    """It asks a person, and hears the answer; also where nothing else is asked."""
+    is_free = "bypass" in context.adapter.permission_modes
+    talk = context.open(permission_mode="bypass" if is_free else None)
     talk.send(context.do("ask", QUESTION, OPTIONS))
     asked = _question(talk)
     expect(asked.options, "a question with options", "none")

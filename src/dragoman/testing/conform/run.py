@@ -80,7 +80,8 @@ class _Bench:
             daemon, self._adapter, self._probe_recipes, self._folder / "probes" / probe.name
         )
         self._contexts[probe.name] = context
-        found = row(probe, _find(context, probe), self._adapter.capabilities)
+        declared = self._adapter.capabilities.of_version(daemon.version)
+        found = row(probe, _find(context, probe), declared)
         self._rows[probe.name] = found
         self._watch(probe.name, found)
 

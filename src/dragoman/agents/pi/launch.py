@@ -1,0 +1,75 @@
+"""The command line and environment of a Pi process."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+import msgspec
+
+from dragoman.adapter import Spec
+from dragoman.facts import Launch, is_since
+
+EXTENSION = posixpath.join(posixpath.dirname(__file__), "extension.ts")
+"""Our own extension, which asks for permissions: Pi itself asks for none."""
+FIRST_WITH_SESSION_ID = "0.76.0"
+FIRST_WITH_MCP = "0.99.0"
+QUIET = {"PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+"""A daemon's process neither looks for updates nor reports itself."""
+
+
+def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
+    """How to start a process that begins this session's conversation, resumes or forks it."""
+    argv = [*command, "--mode", "rpc", "-e", EXTENSION, *_conversation(spec)]
+    argv += ["--model", spec.model] if spec.model else []
+    argv += ["--thinking", spec.variant] if spec.variant else []
+    for folder in spec.skills:
+        argv += ["--skill", posixpath.join(folder, "skills")]
+    env = {**QUIET, **spec.env}
+    if spec.permission_mode == "bypass":
+        env["DRAGOMAN_PI_ASKS"] = "no"
+    servers = {name: _server(config) for name, config in servers_of(spec).items()}
+    if servers:
+        env["DRAGOMAN_PI_MCP"] = msgspec.json.encode(servers).decode()
+    return Launch(argv=tuple(argv), env=env, cwd=spec.directory)
+
+
+def servers_of(spec: Spec) -> dict[str, dict[str, Any]]:
+    """The MCP servers that the session is to have."""
+    return {name: each for name, each in spec.mcp.items() if each.get("enabled") is not False}
+
+
+def _conversation(spec: Spec) -> list[str]:
+    # `--session` fails where there is no such conversation; `--session-id` would begin one.
+    can_choose = is_since(spec.agent_version, FIRST_WITH_SESSION_ID)
+    if spec.native_session_id and spec.fork:
+        chosen = ["--session-id", spec.fresh_id] if can_choose else []
+        return ["--fork", spec.native_session_id, *chosen]
+    if spec.native_session_id:
+        return ["--session", spec.native_session_id]
+    return ["--session-id", spec.tentative_id or spec.fresh_id] if can_choose else []
+
+
+def _server(config: dict[str, Any]) -> dict[str, Any]:
+    """An MCP server in the words of Pi's own configuration."""
+    if config["type"] in ("remote", "http"):
+        headers = dict(config.get("headers") or {})
+        for header, variable in (config.get("envHeaders") or {}).items():
+            headers[header] = f"${{{variable}}}"
+        if config.get("bearerTokenEnvVar"):
+            headers["Authorization"] = f"Bearer ${{{config['bearerTokenEnvVar']}}}"
+        settings = {"url": config["url"], "headers": headers}
+    else:
+        command = config["command"]
+        words = [command] if isinstance(command, str) else list(command)
+        settings = {
+            "command": words[0],
+            "args": [*words[1:], *(config.get("args") or ())],
+            "env": {**(config.get("environment") or {}), **(config.get("env") or {})},
+            "cwd": config.get("cwd"),
+        }
+    timeout = config.get("timeoutMs") or config.get("timeout")
+    settings["timeout"] = None if timeout is None else timeout / 1000
+    # Pi would offer tools of MCP servers to scripts only; other agents offer them to the model.
+    settings["exposure"] = "direct"
+    return {name: value for name, value in settings.items() if value not in (None, {})}

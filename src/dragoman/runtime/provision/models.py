@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import time
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec import Struct
 from dragoman.errors import DaemonError
 from dragoman.facts import Catalogue
 from dragoman.runtime.processes.process import AgentSubprocess
+from dragoman.runtime.shared.http_process import HttpProcess, LineProcess
 from dragoman.schema.http import ModelList
 from dragoman.settings import child_environ
 from dragoman.wire.jsonl import Oversize
@@ -93,7 +95,16 @@ class Catalogues:
         news = asyncio.Event()
         # No session can have this name, so no session is swept with it.
         mark = f"{self._mark}:models+{next(self._count)}"
-        process = AgentSubprocess(news.set, mark, MAX_LINE_BYTES)
+
+        def make(wake: Callable[[], None]) -> AgentSubprocess:
+            return AgentSubprocess(wake, mark, MAX_LINE_BYTES)
+
+        server = catalogue.http
+        process: AgentSubprocess | HttpProcess = (
+            make(news.set)
+            if server is None
+            else HttpProcess(make, server, news.set, lambda line: None, MAX_LINE_BYTES)
+        )
         launch = catalogue.launch(command, "/")
         try:
             async with asyncio.timeout(self._deadline_s):
@@ -108,7 +119,7 @@ class Catalogues:
 
 
 async def _answer(
-    catalogue: Catalogue, process: AgentSubprocess, news: asyncio.Event
+    catalogue: Catalogue, process: LineProcess, news: asyncio.Event
 ) -> ModelList | None:
     while not process.drained:
         await news.wait()

@@ -442,6 +442,7 @@ class OpenCodeConverter:
             case "busy":
                 yield from self._work(owner)
             case "retry":
+                yield from self._messages.retract(session)
                 yield from self._notices.retry(status, owner)
                 if status.attempt >= MOST_RETRIES and not self._state.has_failed:
                     self._state.has_failed = True
@@ -576,7 +577,7 @@ class OpenCodeConverter:
             child = part.state.metadata.get("sessionId")
             self._sessions.call(part.id, part.session_id, child if isinstance(child, str) else None)
         yield from self._messages.open(part.message_id, owner, tool=True)
-        yield from self._tools.update(part, owner, part.message_id)
+        yield from self._tools.update(part, owner, self._messages.key(part.message_id))
         yield from self._requests.release()
 
 

@@ -16,8 +16,10 @@ CUT_SHORT = ("unknown", "other", "error")
 class OpenMessage:
     """A message that is not complete."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Owner, message_id: str) -> None:
         self.owner = owner
+        self.key = message_id
+        """Of its item: the message's id, and another one once it was said anew."""
         self.is_open = False
         """It is in the stream, from its first text or tool call on."""
         self.has_tools = False
@@ -54,23 +56,38 @@ class Messages:
     def begin(self, message_id: str, owner: Owner) -> None:
         """A model step begins; its message is shown with the first that is in it."""
         if message_id not in self._over:
-            self._messages.setdefault(message_id, OpenMessage(owner))
+            self._messages.setdefault(message_id, OpenMessage(owner, message_id))
 
     def open(self, message_id: str, owner: Owner, *, tool: bool = False) -> Iterator[Step]:
         """Show a message, if it is not shown."""
         if message_id in self._over:
             return
-        message = self._messages.setdefault(message_id, OpenMessage(owner))
+        message = self._messages.setdefault(message_id, OpenMessage(owner, message_id))
         message.has_tools |= tool
         if not message.is_open:
             message.is_open = True
             yield owner.item(
-                key=message_id,
+                key=message.key,
                 kind="message",
                 role="assistant",
                 native_id=message_id,
                 content=() if tool else (Text(text=""),),
             )
+
+    def key(self, message_id: str) -> str:
+        """The key of a message's item."""
+        message = self._messages.get(message_id)
+        return message_id if message is None else message.key
+
+    def retract(self, session: str) -> Iterator[Step]:
+        """The model's stream broke, and it is asked again: what it said does not count."""
+        for message_id, message in self._messages.items():
+            if message.owner.session != session or not message.is_open:
+                continue
+            yield from self._end_thoughts(message_id)
+            yield CompleteItem(key=message.key, status="failed", fields={"reason": "retracted"})
+            message.key += "'"
+            message.is_open = False
 
     # --- Texts ---
 
@@ -93,7 +110,7 @@ class Messages:
         text.text += delta.delta
         if delta.delta:
             yield from self._show(delta.part_id, text, owner)
-            yield _piece(delta.part_id, text, delta.delta)
+            yield self._piece(delta.part_id, text, delta.delta)
 
     def _grow(
         self, part_id: str, part: native.TextPart, owner: Owner, whole: str
@@ -109,7 +126,12 @@ class Messages:
         text.text = whole if fresh else text.text
         if fresh:
             yield from self._show(part_id, text, owner)
-            yield _piece(part_id, text, fresh)
+            yield self._piece(part_id, text, fresh)
+
+    def _piece(self, part_id: str, text: OpenText, words: str) -> Delta:
+        if text.is_thought:
+            return Delta(part_id, words, "reasoning")
+        return Delta(self.key(text.message_id), words)
 
     def _show(self, part_id: str, text: OpenText, owner: Owner) -> Iterator[Step]:
         if not text.is_thought:
@@ -118,7 +140,7 @@ class Messages:
             text.is_shown = True
             message = self._messages.get(text.message_id)
             yield owner.item(
-                parent=text.message_id if message is not None and message.is_open else None,
+                parent=message.key if message is not None and message.is_open else None,
                 key=part_id,
                 kind="message",
                 role="assistant",
@@ -137,9 +159,9 @@ class Messages:
         yield from self._end_thoughts(info.id)
         status, fields = _ending(info, message)
         if not message.is_open and info.error is None:
-            yield owner.item(key=info.id, kind="message", role="assistant", native_id=info.id)
+            yield owner.item(key=message.key, kind="message", role="assistant", native_id=info.id)
         if message.is_open or info.error is None:
-            yield CompleteItem(key=info.id, status=status, fields=fields)
+            yield CompleteItem(key=message.key, status=status, fields=fields)
 
     def _end_thoughts(self, message_id: str) -> Iterator[Step]:
         for part_id, text in list(self._texts.items()):
@@ -161,12 +183,6 @@ class Messages:
         self.end_turn()
         self._over.clear()
         self.user_messages.clear()
-
-
-def _piece(part_id: str, text: OpenText, words: str) -> Delta:
-    if text.is_thought:
-        return Delta(part_id, words, "reasoning")
-    return Delta(text.message_id, words)
 
 
 def _ending(info: native.MessageInfo, message: OpenMessage) -> tuple[ItemStatus, ItemFields]:

@@ -33,6 +33,14 @@ def record(
     scrub: Annotated[
         bool, typer.Option(help="At the end, remove paths, secrets and long prose.")
     ] = True,
+    serves: Annotated[
+        bool,
+        typer.Option(
+            "--serves",
+            help="The command serves HTTP on loopback: record what it is asked at the address that "
+            "it prints.",
+        ),
+    ] = False,
     http: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Record an agent that speaks HTTP at this URL."),
@@ -59,7 +67,7 @@ def record(
     from dragoman.testing.recordings.record import Recorder, finish
 
     try:
-        recorder = Recorder(command or [], Path(out), agent=agent, scrubbed=scrub)
+        recorder = Recorder(command or [], Path(out), agent=agent, scrubbed=scrub, serves=serves)
     except OSError as error:
         typer.echo(f"dragoman record: {error}", err=True)
         raise typer.Exit(127) from None

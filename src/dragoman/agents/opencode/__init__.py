@@ -12,7 +12,7 @@ from dragoman.agents.opencode.package import PACKAGE
 from dragoman.agents.opencode.probes import IGNORED, PROBE_RECIPES
 from dragoman.agents.opencode.settings import CATALOGUE
 from dragoman.facts import Capabilities, Feature
-from dragoman.schema.http import ModeInfo
+from dragoman.schema.http import ModeInfo, ModelInfo
 
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature))
 
@@ -33,6 +33,9 @@ ADAPTER = Adapter(
         ModeInfo(id="build", name="Build", description="Works, and asks where it must."),
         ModeInfo(id="plan", name="Plan", description="Looks, asks and plans; changes nothing."),
     ),
+    # What it takes where nobody has configured a provider (1.18.33).
+    models=(ModelInfo(id="opencode/big-pickle", name="Big Pickle"),),
+    default_model="opencode/big-pickle",
     catalogue=CATALOGUE,
     permission_modes=("default", "plan", "bypass", "acceptEdits"),
     takes_mcp=True,

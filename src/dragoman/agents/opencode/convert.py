@@ -278,7 +278,7 @@ class OpenCodeConverter:
     def _abort(self) -> Iterator[Step]:
         """Stop OpenCode, once it works: before that there is nothing that it would stop."""
         if self._state.works and not self._state.is_abort_sent:
-            self._state.is_abort_sent = True
+            self._state.is_abort_sent = self._tools.is_interrupting = True
             for session in (*self._sessions.running, self._state.session_id):
                 yield self._calls.post(f"/session/{session}/abort", "abort")
 

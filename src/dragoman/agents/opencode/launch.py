@@ -91,7 +91,7 @@ class Calls:
     """Calls for one session, in its directory."""
 
     def __init__(self, directory: str) -> None:
-        self._query = f"directory={quote(directory, safe='')}"
+        self._query = f"directory={quote(directory)}"
 
     def get(self, path: str, tag: str, **query: int) -> Request:
         """Ask for something."""

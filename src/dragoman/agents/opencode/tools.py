@@ -44,6 +44,8 @@ class ToolCalls:
         self._keys: dict[tuple[str, str], str] = {}
         """(session, call id) → the key of the call's item."""
         self._over: set[str] = set()
+        self.is_interrupting = False
+        """The turn is being stopped: what ends now was cut."""
 
     def key_of(self, session: str, tool: native.ToolRef | None) -> str | None:
         """The item of the call that a request is about; None: it is not there."""
@@ -142,7 +144,9 @@ class ToolCalls:
         yield from self._open(part, call, owner, parent)
         status: ItemStatus = "failed" if failed or _exit_code(state) else "completed"
         fields: ItemFields = _result_fields(state)
-        if failed and state.error.startswith(_DECLINED):
+        if self.is_interrupting:
+            status, fields["reason"] = "failed", "interrupted"
+        elif failed and state.error.startswith(_DECLINED):
             fields["reason"] = "declined"
         more = () if failed else (*self._files(part, call), *_attachments(state))
         yield CompleteItem(
@@ -199,6 +203,7 @@ class ToolCalls:
 
     def end_turn(self) -> None:
         """Forget the calls of the turn; what still comes of them is over."""
+        self.is_interrupting = False
         self._over.update(self._calls)
         self._calls.clear()
         self._keys.clear()

@@ -25,6 +25,8 @@ LIFETIME_S = 600.0
 PATIENCE_S = 60.0
 """How long an agent that gave none is left alone."""
 DEADLINE_S = 10.0
+SERVER_DEADLINES = 4
+"""How many deadlines an agent gets that first starts a server: on a busy machine it is slow."""
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _END_DEADLINE_S = 1.0
 
@@ -106,8 +108,9 @@ class Catalogues:
             else HttpProcess(make, server, news.set, lambda line: None, MAX_LINE_BYTES)
         )
         launch = catalogue.launch(command, "/")
+        patience = 1 if server is None else SERVER_DEADLINES
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout(patience * self._deadline_s):
                 await process.start(launch, child_environ())
                 await process.send(catalogue.ask)
                 return await _answer(catalogue, process, news)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -112,6 +113,15 @@ def _passed(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def _content_type(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     found = [value for name, value in headers if name.lower() == "content-type"]
     return {"content_type": found[0]} if found else {}
+
+
+def stand_before(url: str, tape: Tape) -> str:
+    """Stand in at a free port of loopback, in a thread, for as long as this process lives."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(Proxy(url, tape).app(), log_level="critical"))
+    work = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    work.start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def serve(

@@ -16,7 +16,7 @@ from dragoman.steps import Request
 
 _ADDRESS = re.compile(rb"listening on (http://[0-9a-zA-Z.:\[\]]+)")
 _SERVE = ("serve", "--hostname", "127.0.0.1", "--port", "0")
-OWN_KEY = "dragoman"
+OWN_KEY = "dragomanMessageID"
 """Under this key of its metadata a person's words carry the id of their message."""
 
 

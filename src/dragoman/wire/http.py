@@ -72,7 +72,7 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.method.partition(" ")[2]
 
 
-class _Answer(Struct, frozen=True):
+class _CallAnswer(Struct, frozen=True):
     id: str | None = None
     status: int | None = None
     body: Raw = _ABSENT
@@ -84,7 +84,7 @@ class _PendingCall(Struct, Generic[Tag], frozen=True):
 
 
 _call = msgspec.json.Decoder(Call)
-_answer = msgspec.json.Decoder(_Answer)
+_answer = msgspec.json.Decoder(_CallAnswer)
 
 
 def call_in(line: bytes) -> Call:
@@ -102,7 +102,7 @@ def answer_line(id: str, status: int, body: bytes) -> bytes:
     return msgspec.json.encode({"id": id, "status": status, "body": value})
 
 
-class Caller(Generic[Tag]):
+class HttpCaller(Generic[Tag]):
     """Our end: numbers the calls, and knows whose answer comes."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class Caller(Generic[Tag]):
         return [Response(tag=self._pending.pop(id).tag, reply=Overdue()) for id in late]
 
 
-def _reply_of(answer: _Answer) -> Reply:
+def _reply_of(answer: _CallAnswer) -> Reply:
     status, body = answer.status or NO_ANSWER, bytes(answer.body) or b"null"
     if 200 <= status < 300:
         return Result(body)

@@ -23,6 +23,10 @@ class OpenMessage:
         self.is_open = False
         """It is in the stream, from its first text or tool call on."""
         self.has_tools = False
+        self.completion: native.MessageInfo | None = None
+        """How it ends, where that was told before all that is in it."""
+        self.is_finished = False
+        """All that is in it was told."""
 
 
 class OpenText:
@@ -50,8 +54,11 @@ class Messages:
         return message_id in self._over
 
     def has_open(self, session: str) -> bool:
-        """Whether a session has a message that is not complete."""
-        return any(each.owner.session == session for each in self._messages.values())
+        """Whether a session has a message of which nobody has told how it ends."""
+        return any(
+            each.owner.session == session and each.completion is None
+            for each in self._messages.values()
+        )
 
     def begin(self, message_id: str, owner: Owner) -> None:
         """A model step begins; its message is shown with the first that is in it."""
@@ -150,16 +157,44 @@ class Messages:
 
     # --- Ends ---
 
-    def complete(self, info: native.MessageInfo, owner: Owner) -> Iterator[Step]:
-        """A model step is over, in one way or another."""
-        message = self._messages.pop(info.id, None)
-        if message is None:
-            return
-        self._over.add(info.id)
-        yield from self._end_thoughts(info.id)
+    def complete(self, info: native.MessageInfo) -> Iterator[Step]:
+        """A model step is over.
+
+        OpenCode (1.18.33) may say so before it says what is in the message: events are written
+        down late, and the message is then as it has become meanwhile. The end of its step comes in
+        its place; where there is none, the message ends with its turn.
+        """
+        message = self._messages.get(info.id)
+        if message is not None:
+            message.completion = info
+            if message.is_finished:
+                yield from self._close(info.id, message, info)
+
+    def finish(self, message_id: str) -> Iterator[Step]:
+        """All that is in a message was told."""
+        message = self._messages.get(message_id)
+        if message is not None:
+            message.is_finished = True
+            if message.completion is not None:
+                yield from self._close(message_id, message, message.completion)
+
+    def complete_all(self) -> Iterator[Step]:
+        """The turn is over: the messages whose end is known end so."""
+        for message_id, message in list(self._messages.items()):
+            if message.completion is not None:
+                yield from self._close(message_id, message, message.completion)
+
+    def _close(
+        self, message_id: str, message: OpenMessage, info: native.MessageInfo
+    ) -> Iterator[Step]:
+        del self._messages[message_id]
+        self._over.add(message_id)
+        yield from self._end_thoughts(message_id)
         status, fields = _ending(info, message)
         if not message.is_open and info.error is None:
-            yield owner.item(key=message.key, kind="message", role="assistant", native_id=info.id)
+            yield message.owner.item(
+                key=message.key, kind="message", role="assistant", native_id=message_id
+            )
         if message.is_open or info.error is None:
             yield CompleteItem(key=message.key, status=status, fields=fields)
 

@@ -444,6 +444,32 @@ def read_part(raw: Raw) -> Part:
     return decode(bytes(raw), _parts[_PARTS.get(head.type, AnyPart)])
 
 
+_session = msgspec.json.Decoder(SessionInfo)
+_history = msgspec.json.Decoder(list[StoredMessage])
+_requests: dict[type[PermissionAsked | QuestionAsked], Any] = {
+    PermissionAsked: msgspec.json.Decoder(list[PermissionAsked]),
+    QuestionAsked: msgspec.json.Decoder(list[QuestionAsked]),
+}
+
+
+def read_session(body: bytes) -> SessionInfo:
+    """The session that was opened."""
+    return decode(body, _session)
+
+
+def read_history(body: bytes) -> list[StoredMessage]:
+    """The last messages of a session."""
+    return decode(body, _history)
+
+
+def read_requests(
+    body: bytes, kind: type[PermissionAsked | QuestionAsked]
+) -> list[PermissionAsked | QuestionAsked]:
+    """All requests of a directory that wait for somebody."""
+    found: list[PermissionAsked | QuestionAsked] = decode(body, _requests[kind])
+    return found
+
+
 # --- Routing ---
 
 

@@ -11,6 +11,7 @@ from dragoman.agents.opencode import native
 from dragoman.agents.opencode.subagents import Owner
 from dragoman.schema.items import Json, Status
 from dragoman.steps import CompleteItem, Report, Step, whole
+from dragoman.wire.jsonrpc import Reply, RpcError
 
 MOST_RETRIES = 4
 """OpenCode (1.18.33) tries for ever; each try waits longer, and this many take a quarter minute."""
@@ -75,6 +76,13 @@ class Notices:
             )
         )
 
+    def part(self, part: native.Part, owner: Owner) -> Iterator[Step]:
+        """What a part says about the work, if it does."""
+        if isinstance(part, native.CompactionPart):
+            yield from self.note("compacting", None, owner, part.id)
+        elif isinstance(part, native.SubtaskPart):
+            yield from self.note("subtask", part.description, owner, part.id)
+
     def note(self, label: str, detail: str | None, owner: Owner, key: str) -> Iterator[Step]:
         """A status item that is complete at once."""
         status = Status(label=label, detail=detail)
@@ -104,15 +112,19 @@ def report(error: native.ErrorInfo) -> Report:
 def gave_up(status: native.StatusInfo) -> Report:
     """The model does not answer, however often it is asked."""
     text = status.message.lower()
-    if any(word in text for word in ("connect", "econnrefused", "fetch failed", "socket")):
-        code = "connection_failed"
-    elif any(word in text for word in ("rate limit", "too many requests", "429")):
-        code = "rate_limited"
-    else:
-        code = "server_error"
+    no_connection = any(word in text for word in ("connect", "fetch failed", "socket"))
+    code = "connection_failed" if no_connection else "retries_exhausted"
     message = f"the model was asked {status.attempt} times in vain: {status.message}"
     return Report(message=message, code=code, details={"attempts": status.attempt})
 
 
 def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() or "unknown"
+
+
+def call_failed(what: str, reply: Reply) -> Report:
+    """A call of ours was refused, or not answered."""
+    if isinstance(reply, RpcError):
+        details = {"status": reply.code, "body": reply.data}
+        return Report(message=f"{what}: {reply.message}", code="call_failed", details=details)
+    return Report(message=f"{what} in time", code="deadline")

@@ -138,6 +138,8 @@ IGNORED = (
     _ignore("mcp.*", "about the server, not about the session"),
     _ignore("plugin.*", "about the server, not about the session"),
     _ignore("catalog.*", "about the server, not about the session"),
+    _ignore("reference.*", "about the server, not about the session"),
+    _ignore("integration.*", "about the server, not about the session"),
     _ignore("installation.*", "about the server, not about the session"),
     IgnoredMessage(
         where={"id": "dragoman-*", "status": 200}, why="a call was heard, or says nothing new"

@@ -28,7 +28,7 @@ class PendingRequests:
         self._sessions = sessions
         self._tools = tools
         self._calls = calls
-        self._held: dict[str, native.PermissionAsked] = {}
+        self._early: dict[str, native.PermissionAsked] = {}
         """Requests that came before what they are about was in the stream."""
         self._open: dict[str, int] = {}
         """Requests that a person sees → how many questions each has."""
@@ -42,16 +42,16 @@ class PendingRequests:
             return
         key = self._tools.key_of(asked.session_id, asked.tool)
         if key is not None and not self._tools.is_known(key):
-            self._held[asked.id] = asked
+            self._early[asked.id] = asked
         else:
             yield self._ask(asked, key)
 
     def release(self, *, everything: bool = False) -> Iterator[Step]:
         """Ask for what was held, as soon as its call is complete."""
-        for asked in list(self._held.values()):
+        for asked in list(self._early.values()):
             key = self._tools.key_of(asked.session_id, asked.tool)
             if everything or self._tools.is_known(key):
-                del self._held[asked.id]
+                del self._early[asked.id]
                 yield self._ask(asked, key)
 
     def _ask(self, asked: native.PermissionAsked, key: str | None) -> AskPermission:
@@ -106,11 +106,11 @@ class PendingRequests:
         )
 
     def _is_known(self, key: str) -> bool:
-        return key in self._open or key in self._held or key in self._answered
+        return key in self._open or key in self._early or key in self._answered
 
     def settled(self, event: native.RequestSettled) -> Iterator[Step]:
         """A request has its answer: ours, or that of somebody else at the same server."""
-        self._held.pop(event.request_id, None)
+        self._early.pop(event.request_id, None)
         if self._open.pop(event.request_id, None) is not None:
             yield Withdraw(key=event.request_id)
         self._answered.add(event.request_id)
@@ -141,9 +141,9 @@ class PendingRequests:
     def drop(self) -> None:
         """The turn is over: what an abort drops, OpenCode does not tell (1.18.33)."""
         self._answered.update(self._open)
-        self._answered.update(self._held)
+        self._answered.update(self._early)
         self._open.clear()
-        self._held.clear()
+        self._early.clear()
 
     def reset(self) -> None:
         """Forget everything: the process is gone."""

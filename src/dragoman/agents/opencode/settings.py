@@ -17,7 +17,7 @@ from dragoman.schema.events import SessionUpdated
 from dragoman.schema.http import ModelInfo, ModelList
 from dragoman.wire import counts
 from dragoman.wire.decode import decode
-from dragoman.wire.http import Caller
+from dragoman.wire.http import HttpCaller
 
 _HARMLESS = ("list", "glob", "grep", "todowrite", "todoread", "question", "skill", "lsp", "task",
              "codesearch", "plan_enter", "plan_exit")  # fmt: skip
@@ -152,7 +152,7 @@ def read_models(message: bytes) -> ModelList | None:
 
 CATALOGUE = Catalogue(
     launch=launch_for_models,
-    ask=Caller[str]().request("GET /config/providers", None, "models"),
+    ask=HttpCaller[str]().request("GET /config/providers", None, "models"),
     read=read_models,
     http=SERVER,
 )

@@ -43,6 +43,10 @@ class Sessions:
         """Whether it is the session's own."""
         return session == self.main
 
+    def knows(self, session: str) -> bool:
+        """Whether it is the session's own, or that of one of its subagents."""
+        return session == self.main or session in self._children
+
     @property
     def running(self) -> list[str]:
         """The sessions of subagents that work."""

@@ -10,7 +10,7 @@ from dragoman.errors import DaemonError
 from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send
-from dragoman.wire.http import Caller, Endpoint
+from dragoman.wire.http import Endpoint, HttpCaller
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
 
@@ -154,7 +154,7 @@ class DedicatedProcess:
 def peer_of(launch: Launch) -> Endpoint[Any] | None:
     """Our end of the wire; None: it has plain lines."""
     if launch.wire == "http":
-        return Caller()
+        return HttpCaller()
     return None if launch.wire == "jsonl" else Peer(bare=launch.wire == "jsonrpc-bare")
 
 

@@ -17,7 +17,7 @@ from dragoman.core.interpreter import keys_of
 from dragoman.facts import Launch
 from dragoman.steps import Claim, Notify, Outgoing, Request, Respond, Send
 from dragoman.testing.recordings.substitutions import Substitutions, difference
-from dragoman.wire.http import Caller, Endpoint
+from dragoman.wire.http import Endpoint, HttpCaller
 from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
 
 Heard = bytes | IncomingRequest | Response[str] | Stray
@@ -122,7 +122,7 @@ class Calls(PlainLines):
         self._adapter = adapter
         self._shared = launch.lifetime == "shared"
         self._peer: Endpoint[str | None] = (
-            Caller() if launch.wire == "http" else Peer(bare=launch.wire == "jsonrpc-bare")
+            HttpCaller() if launch.wire == "http" else Peer(bare=launch.wire == "jsonrpc-bare")
         )
         self._ids: dict[bytes, str] = {}
         """The recorded id of a request → ours."""

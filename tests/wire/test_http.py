@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 
-from dragoman.wire.http import Caller, answer_line, call_in
+from dragoman.wire.http import HttpCaller, answer_line, call_in
 from dragoman.wire.jsonrpc import Notification, Overdue, Response, Result, RpcError, Stray
 
 
 def test_a_call_names_verb_target_and_body() -> None:
-    caller: Caller[str] = Caller()
+    caller: HttpCaller[str] = HttpCaller()
     call = call_in(caller.request("POST /session?directory=/a", {"x": 1}, "open"))
     assert (call.verb, call.target, call.params) == ("POST", "/session?directory=/a", {"x": 1})
 
 
 def test_an_answer_comes_under_its_tag_once() -> None:
-    caller: Caller[str] = Caller()
+    caller: HttpCaller[str] = HttpCaller()
     first = call_in(caller.request("GET /a", None, "a"))
     second = call_in(caller.request("GET /b", None, "b"))
     line = answer_line(second.id, 200, b'{"n": 1}')
@@ -27,13 +27,13 @@ def test_an_answer_comes_under_its_tag_once() -> None:
 
 
 def test_any_other_line_is_an_event() -> None:
-    caller: Caller[str] = Caller()
+    caller: HttpCaller[str] = HttpCaller()
     for line in (b'{"payload":{}}', b'{"id":"x","status":200}', b"no JSON", b"[]"):
         assert caller.receive(line) == Notification(line)
 
 
 def test_a_call_is_overdue_once_and_its_answer_then_a_stray() -> None:
-    caller: Caller[str] = Caller()
+    caller: HttpCaller[str] = HttpCaller()
     call = call_in(caller.request("GET /a", None, "a", due=5.0))
     assert caller.overdue(4.9) == []
     assert caller.overdue(5.0) == [Response(tag="a", reply=Overdue())]

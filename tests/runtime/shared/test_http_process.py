@@ -18,7 +18,7 @@ from dragoman.facts import HttpServer, Launch
 from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.runtime.shared.http_process import HttpProcess
 from dragoman.settings import child_environ
-from dragoman.wire.http import Caller
+from dragoman.wire.http import HttpCaller
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import Notification, Response, Result, RpcError
 from tests.shared_agent.http_server import PASSWORD
@@ -42,7 +42,7 @@ class Talk:
     def __init__(self) -> None:
         self.news = asyncio.Event()
         self.notes: list[bytes] = []
-        self.caller: Caller[str] = Caller()
+        self.caller: HttpCaller[str] = HttpCaller()
         self.events: list[Any] = []
         self.replies: dict[str, Any] = {}
         self.process = HttpProcess(self._make, SERVER, self.news.set, self.notes.append, MAX_BYTES)

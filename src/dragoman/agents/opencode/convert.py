@@ -61,8 +61,7 @@ MISSED = 20
 # `idle` is said once or twice, and after an abort or an error a second time (1.18.33): that of
 # the turn before may come when the next message was sent, so it ends a turn only where OpenCode
 # said that it works. After an abort it is idle before the message that was cut is complete, so
-# STOPPING waits for that, or for the second time. A trigger that a table does not list leaves the
-# state as it is: an agent may say anything at any time, and the stream goes on.
+# STOPPING waits for that, or for the second time. Other triggers leave a state as it is.
 
 
 class SessionState(Enum):

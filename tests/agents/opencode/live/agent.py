@@ -44,8 +44,8 @@ class OpenCodeAgent(LiveAgent):
         400: "invalid_request",
         401: "unauthorized",
         404: "not_found",
-        429: "rate_limited",
-        500: "server_error",
+        429: "retries_exhausted",
+        500: "retries_exhausted",
     }
 
     def environ(self, url: str, home: Path) -> dict[str, str]:

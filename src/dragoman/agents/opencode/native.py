@@ -420,6 +420,7 @@ _EVENTS: dict[str, type[Event]] = {
     "question.replied": RequestSettled,
     "question.rejected": RequestSettled,
 }
+EVENT_TYPES = tuple(_EVENTS)
 CONNECTED = "server.connected"
 """The first event of every stream."""
 

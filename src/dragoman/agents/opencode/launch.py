@@ -16,6 +16,14 @@ from dragoman.steps import Request
 
 _ADDRESS = re.compile(rb"listening on (http://[0-9a-zA-Z.:\[\]]+)")
 _SERVE = ("serve", "--hostname", "127.0.0.1", "--port", "0")
+HARMLESS = ("list", "glob", "grep", "todowrite", "todoread", "question", "skill", "lsp", "task",
+            "codesearch", "plan_enter", "plan_exit")  # fmt: skip
+"""What OpenCode may do without asking."""
+_PERMISSION = {"*": "ask"} | dict.fromkeys(HARMLESS, "allow") | {
+    "read": {"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"}
+}  # fmt: skip
+"""Of a whole server: a session's own rules are not those of its subagents (1.18.33), which would
+otherwise ask for nothing."""
 OWN_KEY = "dragomanMessageID"
 """Under this key of its metadata a person's words carry the id of their message."""
 
@@ -51,7 +59,7 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
         config["mcp"] = servers
     if spec.skills:
         config["skills"] = {"paths": [f"{folder}/skills" for folder in spec.skills]}
-    env = dict(spec.env)
+    env = {"OPENCODE_PERMISSION": msgspec.json.encode(_PERMISSION).decode(), **spec.env}
     if config:
         own = msgspec.json.decode(env.get("OPENCODE_CONFIG_CONTENT") or "{}")
         env["OPENCODE_CONFIG_CONTENT"] = msgspec.json.encode({**own, **config}).decode()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dragoman.adapter import Spec
 from dragoman.agents.opencode import native
-from dragoman.agents.opencode.launch import SERVER
+from dragoman.agents.opencode.launch import HARMLESS, SERVER
 from dragoman.facts import Catalogue, Launch
 from dragoman.schema.commands import Configure
 from dragoman.schema.events import SessionUpdated
@@ -19,9 +19,6 @@ from dragoman.wire import counts
 from dragoman.wire.decode import decode
 from dragoman.wire.http import HttpCaller
 
-_HARMLESS = ("list", "glob", "grep", "todowrite", "todoread", "question", "skill", "lsp", "task",
-             "codesearch", "plan_enter", "plan_exit")  # fmt: skip
-
 
 def _rule(permission: str, action: str, pattern: str = "*") -> dict[str, str]:
     return {"permission": permission, "pattern": pattern, "action": action}
@@ -29,7 +26,7 @@ def _rule(permission: str, action: str, pattern: str = "*") -> dict[str, str]:
 
 ASK = (
     _rule("*", "ask"),
-    *(_rule(name, "allow") for name in _HARMLESS),
+    *(_rule(name, "allow") for name in HARMLESS),
     # As OpenCode's own defaults are (1.18.33): whoever comes later in the list decides.
     _rule("read", "allow"),
     _rule("read", "ask", "*.env"),

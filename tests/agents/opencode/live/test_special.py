@@ -125,8 +125,8 @@ def test_a_server_that_dies_costs_the_turns_of_all_and_no_session(opencode: Benc
 def test_what_is_deleted_here_is_deleted_there(opencode: Bench) -> None:
     live = opencode.session("Hello.", "Never.")
     native = live.turn("Hi")[-1]["native_session_id"]
-    other = beside(opencode, live, "other", resume={"nativeSessionId": native})
     assert opencode.daemon.request("DELETE", live.path).status == 204
+    other = beside(opencode, live, "other", resume={"nativeSessionId": native})
     other.send("Are you there?")
     end = other.until("session.ended")
     assert native in end["data"]["message"]

@@ -160,6 +160,7 @@ WIRES = {
     "jsonl": "JSON lines, on stdin and stdout",
     "jsonrpc": "JSON-RPC, on stdin and stdout",
     "jsonrpc-bare": "JSON-RPC without its version, on stdin and stdout",
+    "http": "HTTP and server-sent events on loopback",
 }
 
 

@@ -17,6 +17,7 @@ from dragoman.facts import (
     Capabilities,
     Catalogue,
     Exit,
+    HttpServer,
     IgnoredMessage,
     Launch,
     Package,
@@ -142,10 +143,15 @@ class Adapter(Struct, frozen=True, kw_only=True):
     converter: Callable[[Spec], Converter]
     handshake: tuple[Request | Notify, ...] = ()
     """What a shared process hears first, once. It serves when every request was answered."""
+    http: HttpServer | None = None
+    """Where its wire is HTTP. A `Request` names verb and path as its method, and its params are
+    the body. Events that come once for each stream, at its start, are routed to EVERYONE: whoever
+    hears one in the middle of its work has missed something, and asks for it."""
     route: Callable[[bytes], tuple[str, ...]] | None = None
     """The native keys of a message of a shared process: the first that is claimed decides; none:
     it is about the process; EVERYONE: each session hears it. Raise only msgspec errors. Pure."""
-    delete_request: Callable[[str, bool], Request] | None = None
-    """What a shared process hears of a native key whose session leaves; True: for good. Pure."""
+    delete_request: Callable[[str, bool], Request | None] | None = None
+    """What a shared process hears of a native key whose session leaves; True: for good. None: it
+    need not know. Pure."""
     terms: Mapping[str, str]
     """The universal term → the agent's own word for it, for the conversion table."""

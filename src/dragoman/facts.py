@@ -119,11 +119,24 @@ class Launch(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     env: Mapping[str, str] = {}
     cwd: str
-    wire: Literal["jsonl", "jsonrpc", "jsonrpc-bare"] = "jsonl"
-    """`jsonrpc-bare` leaves out the `jsonrpc` member."""
+    wire: Literal["jsonl", "jsonrpc", "jsonrpc-bare", "http"] = "jsonl"
+    """`jsonrpc-bare` leaves out the `jsonrpc` member; `http` is for shared processes only."""
     lifetime: Literal["turn", "session", "shared"] = "session"
     """`shared`: sessions with equal launches share a process, so it names nothing of one of them;
-    its wire is a JSON-RPC."""
+    its wire is a JSON-RPC, or HTTP."""
+
+
+class HttpServer(Struct, frozen=True, kw_only=True):
+    """How an agent that serves HTTP on loopback is met."""
+
+    address: Callable[[bytes], str | None]
+    """The URL in a line of its stdout; None: the line says something else. Pure."""
+    events: str
+    """The path of its event stream. It is opened again whenever it breaks."""
+    user: str
+    """Who we are to it, in basic authentication."""
+    password: str
+    """The variable by which it gets the password, one for each process."""
 
 
 class Exit(Struct, frozen=True, kw_only=True):
@@ -153,6 +166,8 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     """The line that asks, or several."""
     read: Callable[[bytes], ModelList | None]
     """The answer; None: a line about something else. No models: it does not tell. Pure."""
+    http: HttpServer | None = None
+    """Where the launch's wire is HTTP; then what asks is the line of a call."""
 
 
 class IgnoredMessage(Struct, frozen=True, kw_only=True):

@@ -117,6 +117,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long an agent may take to heed an interrupt before its process is ended, in seconds."""
     turn_timeout_s: Annotated[float, Meta(ge=0)] = 0.0
     """A turn that takes longer is interrupted, in seconds; 0: it may take as long as it likes."""
+    loop_limit: Annotated[int, Meta(ge=0)] = 20
+    """A turn in which the model answers more often than this in a row, without calling a tool, is
+    stopped and fails with the code `loop`; 0: never. A turn ends with such an answer, unless the
+    agent does not see that the model's stream broke off, and asks again without end."""
     idle_process_s: Annotated[float, Meta(ge=0)] = 0.0
     """An agent's process that does nothing for so long is ended, in seconds; 0: it stays."""
     hitl_timeout_s: Annotated[float, Meta(ge=0)] = 0.0

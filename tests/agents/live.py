@@ -237,7 +237,8 @@ def alone(agent: LiveAgent, folder: Path, *steps: StepLike) -> Iterator[Live]:
 def _recorded(agent: Adapter, folder: Path, case: str) -> Iterator[Daemon]:
     out = FOLDER / agent.id / case / "transcript.jsonl"
     out.unlink(missing_ok=True)
-    words = [sys.executable, "-m", "dragoman.cli.main", "record", "--out", str(out), "--"]
+    words = [sys.executable, "-m", "dragoman.cli.main", "record", "--out", str(out)]
+    words += ["--"] if agent.http is None else ["--serves", "--"]
     recorded = shlex.join([*words, *command(agent)])
     with running(folder / "data", env={variable_of(agent): recorded}) as daemon:
         yield daemon

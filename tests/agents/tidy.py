@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.testing.recordings.http_calls import with_calls
 from dragoman.testing.recordings.scrub import Machine, scrub
 from dragoman.testing.recordings.transcript import Entry, Line, dump, load
 
@@ -35,7 +36,7 @@ def tidy(file: Path, folder: Path | None) -> None:
 
 
 def _tidied(recording: bytes, paths: Mapping[str, str], prose: Sequence[str]) -> bytes:
-    runs = scrub(load(recording), Machine(paths=paths))
+    runs = scrub(with_calls(load(recording)), Machine(paths=paths))
     return dump(
         tuple(
             msgspec.structs.replace(run, entries=tuple(_entry(each, prose) for each in run.entries))

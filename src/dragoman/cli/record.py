@@ -33,6 +33,14 @@ def record(
     scrub: Annotated[
         bool, typer.Option(help="At the end, remove paths, secrets and long prose.")
     ] = True,
+    serves: Annotated[
+        bool,
+        typer.Option(
+            "--serves",
+            help="The command serves HTTP on loopback: record what it is asked at the address that "
+            "it prints.",
+        ),
+    ] = False,
     http: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Record an agent that speaks HTTP at this URL."),
@@ -55,11 +63,15 @@ def record(
 
         serve(http, listen, Path(out), agent=agent, scrubbed=scrub)
         return
+    _run(command or [], Path(out), agent=agent, scrub=scrub, serves=serves)
+
+
+def _run(command: list[str], out: Path, *, agent: str | None, scrub: bool, serves: bool) -> None:
     from dragoman.testing.recordings.exit_like import leave
     from dragoman.testing.recordings.record import Recorder, finish
 
     try:
-        recorder = Recorder(command or [], Path(out), agent=agent, scrubbed=scrub)
+        recorder = Recorder(command, out, agent=agent, scrubbed=scrub, serves=serves)
     except OSError as error:
         typer.echo(f"dragoman record: {error}", err=True)
         raise typer.Exit(127) from None

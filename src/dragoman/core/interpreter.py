@@ -14,6 +14,7 @@ from dragoman.adapter import Adapter, Converter, Requester, Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.ignored import is_ignored
 from dragoman.core.items import NewId
+from dragoman.core.loop_guard import CODE, LoopGuard
 from dragoman.core.normalize import Normalizer, Output
 from dragoman.core.permission_diff import ReadFile, read_nothing, with_diff
 from dragoman.core.policy import decide
@@ -87,6 +88,7 @@ class Interpreter:
         on_defect: OnDefect = raise_defect,
         ignored: Sequence[IgnoredMessage] | None = None,
         read_file: ReadFile = read_nothing,
+        loop_limit: int = 0,
     ) -> None:
         self._agent = agent
         self._converter = converter
@@ -100,6 +102,7 @@ class Interpreter:
         """Whether files are where the session works; only who sees the disk knows its links."""
         self._ignored = ignored
         """What may leave no event; None: anything may."""
+        self._loop_guard = LoopGuard(loop_limit)
         self._read_file = read_file
         """What is in a file that may be shown; as with links, only who sees the disk knows it."""
 
@@ -303,15 +306,24 @@ class Interpreter:
                 continue
             if isinstance(step, AskPermission):
                 step = with_diff(step, self._read_file)
+            elif isinstance(step, EndTurn) and self._loop_guard.is_tripped:
+                step = replace(step, outcome="failed")
             apply(step, raw)
             if type(step) is Delta:
                 continue  # by far the most
+            if self._loop_guard.observe(step):
+                self._stop_loop()
             if isinstance(step, AskPermission):
                 self._decide(step)
             elif isinstance(step, Claim):
                 self._claims = True
             elif isinstance(step, Bind):
                 self._state.bind(step.native_session_id, resumable=step.resumable)
+
+    def _stop_loop(self) -> None:
+        """The agent is told to stop, as if a person had; its turn has failed."""
+        self.report(self._loop_guard.message, CODE)
+        self._run(self._converter.command(Interrupt()), None)
 
     def _update(self, step: Update, raw: bytes | None) -> None:
         """Only what is new is told."""

@@ -86,7 +86,8 @@ def said_in(adapter: Adapter, run: Run) -> list[bytes]:
 def _farewells(adapter: Adapter) -> list[Request]:
     if adapter.delete_request is None:
         return []
-    return [adapter.delete_request("", for_good) for for_good in (False, True)]
+    farewells = (adapter.delete_request("", for_good) for for_good in (False, True))
+    return [each for each in farewells if each is not None]
 
 
 def _is_for_sessions(adapter: Adapter, line: bytes, begun: bool) -> bool:

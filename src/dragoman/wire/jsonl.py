@@ -20,6 +20,13 @@ class Oversize(Struct, frozen=True, kw_only=True):
     head: bytes
     """The first KiB."""
 
+    @classmethod
+    def of(cls, data: bytes) -> Oversize:
+        """What is known of bytes that are dropped."""
+        flood = _Flood()
+        flood.add(data)
+        return flood.end()
+
 
 class _Flood:
     """An oversize line while it streams past: counted and hashed, never kept."""
@@ -42,8 +49,10 @@ class _Flood:
 class Lines:
     """Splits a stream into lines. Holds at most one unfinished line of `max_bytes`."""
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, *, keep_blank: bool = False) -> None:
         self._max_bytes = max_bytes
+        self._keep_blank = keep_blank
+        """Lines that say nothing count, as where an empty one ends an event."""
         self._rest = bytearray()
         self._flood: _Flood | None = None
 
@@ -56,7 +65,7 @@ class Lines:
         unfinished = others.pop()
         lines = self._release()
         if len(chunk) <= self._max_bytes:
-            lines += [line for line in others if line.strip(_BLANK)]
+            lines += [line for line in others if self._keep_blank or line.strip(_BLANK)]
         else:
             for line in others:
                 self._hold(line)
@@ -85,4 +94,4 @@ class Lines:
             return [oversize]
         line = bytes(self._rest)
         self._rest.clear()
-        return [line] if line.strip(_BLANK) else []
+        return [line] if self._keep_blank or line.strip(_BLANK) else []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dragoman.wire.jsonl import Lines, Oversize
+
 HEARTBEAT = b":\n\n"
 
 _BOM = b"\xef\xbb\xbf"
@@ -68,3 +70,46 @@ class SseParser:
             self._data.append(value)
         elif name == b"id" and b"\0" not in value:
             self._id = value.decode(errors="replace")
+
+
+class BoundedSseParser:
+    """Parses an event stream of which no event may be larger than `max_bytes`: data only.
+
+    One that is larger is hashed and not kept, as a line of an agent is; the stream goes on.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._lines = Lines(max_bytes=max_bytes, keep_blank=True)
+        self._data: list[bytes] = []
+        self._size = 0
+        self._oversize: Oversize | None = None
+
+    def feed(self, chunk: bytes) -> list[bytes | Oversize]:
+        """Take a chunk, give the data of each event that it completes."""
+        events: list[bytes | Oversize] = []
+        for line in self._lines.feed(chunk):
+            if isinstance(line, Oversize):
+                self._oversize = line
+            elif field := line.removesuffix(b"\r"):
+                self._add(field)
+            else:
+                events += self._complete()
+        return events
+
+    def _add(self, field: bytes) -> None:
+        name, _, value = field.removeprefix(_BOM).partition(b":")
+        if name != b"data" or self._oversize is not None:
+            return
+        self._data.append(value.removeprefix(b" "))
+        self._size += len(value) + 1
+        if self._size > self._max_bytes:
+            self._oversize = Oversize.of(b"\n".join(self._data))
+            self._data = []
+
+    def _complete(self) -> list[bytes | Oversize]:
+        data, oversize = self._data, self._oversize
+        self._data, self._oversize, self._size = [], None, 0
+        if oversize is not None:
+            return [oversize]
+        return [b" ".join(data)] if data else []

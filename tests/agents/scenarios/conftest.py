@@ -16,10 +16,11 @@ from tests.agents.claude.live.agent import CLAUDE
 from tests.agents.codex.live.agent import CODEX
 from tests.agents.live import Bench, Live, LiveAgent, shared_daemon
 from tests.agents.live import bench as open_bench
+from tests.agents.opencode.live.agent import OPENCODE
 from tests.agents.pi.live.agent import PI
 from tests.daemon import Daemon
 
-AGENTS: tuple[LiveAgent, ...] = (CLAUDE, CODEX, PI)
+AGENTS: tuple[LiveAgent, ...] = (CLAUDE, CODEX, OPENCODE, PI)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -10,6 +10,7 @@ from dragoman.errors import DaemonError
 from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send
+from dragoman.wire.http import Endpoint, HttpCaller
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
 
@@ -69,7 +70,7 @@ class DedicatedProcess:
 
     def __init__(self, process: AgentSubprocess, launch: Launch, wake: Callable[[], None]) -> None:
         self._process = process
-        self._peer: Peer[str] | None = peer_of(launch)
+        self._peer: Endpoint[str] | None = peer_of(launch)
         self._open_requests: dict[str, bytes] = {}
         """The agent's requests that were not answered."""
         self._wake = wake
@@ -119,7 +120,7 @@ class DedicatedProcess:
                 assert self._peer is not None, "only a JSON-RPC agent is sent requests"
                 await self._say(self._peer, said)
 
-    async def _say(self, peer: Peer[str], said: Request | Notify | Respond) -> None:
+    async def _say(self, peer: Endpoint[str], said: Request | Notify | Respond) -> None:
         tag = said.tag if isinstance(said, Request) else ""
         line = line_of(peer, said, tag, self._wake)
         if line is None:
@@ -150,13 +151,15 @@ class DedicatedProcess:
         return self._process.exit()
 
 
-def peer_of(launch: Launch) -> Peer[Any] | None:
+def peer_of(launch: Launch) -> Endpoint[Any] | None:
     """Our end of the wire; None: it has plain lines."""
+    if launch.wire == "http":
+        return HttpCaller()
     return None if launch.wire == "jsonl" else Peer(bare=launch.wire == "jsonrpc-bare")
 
 
 def line_of(
-    peer: Peer[Tag], said: Request | Notify | Respond, tag: Tag, wake: Callable[[], None]
+    peer: Endpoint[Tag], said: Request | Notify | Respond, tag: Tag, wake: Callable[[], None]
 ) -> bytes | None:
     """The line to write, None: an answer that nobody waits for. `wake` is called at a deadline."""
     match said:

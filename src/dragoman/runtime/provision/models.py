@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import time
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec import Struct
 from dragoman.errors import DaemonError
 from dragoman.facts import Catalogue
 from dragoman.runtime.processes.process import AgentSubprocess
+from dragoman.runtime.shared.http_process import HttpProcess, LineProcess
 from dragoman.schema.http import ModelList
 from dragoman.settings import child_environ
 from dragoman.wire.jsonl import Oversize
@@ -23,6 +25,8 @@ LIFETIME_S = 600.0
 PATIENCE_S = 60.0
 """How long an agent that gave none is left alone."""
 DEADLINE_S = 10.0
+SERVER_DEADLINES = 4
+"""How many deadlines an agent gets that first starts a server: on a busy machine it is slow."""
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _END_DEADLINE_S = 1.0
 
@@ -93,10 +97,20 @@ class Catalogues:
         news = asyncio.Event()
         # No session can have this name, so no session is swept with it.
         mark = f"{self._mark}:models+{next(self._count)}"
-        process = AgentSubprocess(news.set, mark, MAX_LINE_BYTES)
+
+        def make(wake: Callable[[], None]) -> AgentSubprocess:
+            return AgentSubprocess(wake, mark, MAX_LINE_BYTES)
+
+        server = catalogue.http
+        process: AgentSubprocess | HttpProcess = (
+            make(news.set)
+            if server is None
+            else HttpProcess(make, server, news.set, lambda line: None, MAX_LINE_BYTES)
+        )
         launch = catalogue.launch(command, "/")
+        patience = 1 if server is None else SERVER_DEADLINES
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout(patience * self._deadline_s):
                 await process.start(launch, child_environ())
                 await process.send(catalogue.ask)
                 return await _answer(catalogue, process, news)
@@ -108,7 +122,7 @@ class Catalogues:
 
 
 async def _answer(
-    catalogue: Catalogue, process: AgentSubprocess, news: asyncio.Event
+    catalogue: Catalogue, process: LineProcess, news: asyncio.Event
 ) -> ModelList | None:
     while not process.drained:
         await news.wait()

@@ -86,7 +86,10 @@ class Fetch(Struct, frozen=True, kw_only=True):
             (packed,) = msgspec.json.decode(ended.stdout, type=tuple[_Packed, ...])
             archive = self.folder / packed.filename
             with tarfile.open(archive) as members:
-                members.extractall(self.folder / ".unpacked", filter="data")
+                # Python 3.11.2 has no filters; the archive is npm's own, and its hash is checked.
+                if hasattr(tarfile, "data_filter"):
+                    members.extraction_filter = tarfile.data_filter
+                members.extractall(self.folder / ".unpacked")
             place = self.folder / "node_modules" / name
             place.parent.mkdir(parents=True, exist_ok=True)
             (self.folder / ".unpacked" / "package").rename(place)

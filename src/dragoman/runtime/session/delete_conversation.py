@@ -37,9 +37,9 @@ async def _tell(row: SessionRow, native: str, agents: Agents, store: Store) -> N
     if adapter.delete_request is None:
         return
     found = await agents.present(adapter, row.create.agent_version)
-    if found is not None:
+    said = adapter.delete_request(native, True)
+    if found is not None and said is not None:
         launch = adapter.launch(spec_of(row, row.state), found.command)
-        said = adapter.delete_request(native, True)
         reply = await agents.servers.ask(adapter, launch, found.version, said, store)
         if isinstance(reply, RpcError):
             log.info("%s keeps what it has of a session: %s", adapter.name, reply.message)

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from functools import partial
 
 from dragoman.adapter import EVERYONE, Adapter
+from dragoman.core.ignored import is_ignored
 from dragoman.core.interpreter import keys_of
 from dragoman.errors import AgentProcessExited, DaemonError, DeadlinePassed, Unavailable
 from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes.channel import line_of, peer_of, wake_in
-from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.runtime.session.adapter_defects import report_defect
 from dragoman.runtime.shared.claims import Claims
 from dragoman.runtime.shared.connection import SharedConnection
+from dragoman.runtime.shared.http_process import LineProcess
 from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send, Unparsed
+from dragoman.wire.http import Endpoint
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import (
     METHOD_NOT_FOUND,
@@ -56,7 +58,7 @@ class Multiplexer:
         name: str,
         adapter: Adapter,
         launch: Launch,
-        process: AgentSubprocess,
+        process: LineProcess,
         news: asyncio.Event,
         note: Callable[[bytes], None],
         counters: Counter[str],
@@ -74,7 +76,7 @@ class Multiplexer:
         """Keeps a line in the process's own log."""
         self._counters = counters
         self._on_leave = on_leave
-        self._peer: Peer[_Tag] = peer_of(launch) or Peer()
+        self._peer: Endpoint[_Tag] = peer_of(launch) or Peer()
         self._routes: Claims[SharedConnection, _Numbered] = Claims()
         self._count = 0
         """How many messages the process has sent."""
@@ -178,7 +180,8 @@ class Multiplexer:
             _give(connection, said, self._count)
         elif not keys or keys == (EVERYONE,):
             self._refuse(said, _NOBODY)
-            self._write_down("about the process", said.message)
+            if not is_ignored(self._adapter.ignored, said.message):
+                self._write_down("about the process", said.message)
         elif self._routes.is_late(keys):
             self._refuse(said, _GONE)
             self._write_down("late", said.message)
@@ -269,9 +272,9 @@ class Multiplexer:
 
     def _part_with(self, key: str) -> None:
         """A session leaves, and the process stays."""
-        if self._adapter.delete_request is not None:
+        said = self._adapter.delete_request and self._adapter.delete_request(key, False)
+        if said:
             answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-            said = self._adapter.delete_request(key, False)
             self._mention(line_of(self._peer, said, answer, self._news.set))
 
     def _mention(self, line: bytes | None) -> None:

@@ -14,6 +14,7 @@ from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes.process import AgentSubprocess, Lives
 from dragoman.runtime.processes.stderr import StderrFile, without_secrets
 from dragoman.runtime.shared.connection import SharedConnection
+from dragoman.runtime.shared.http_process import HttpProcess
 from dragoman.runtime.shared.multiplexer import UNROUTABLE, Multiplexer
 from dragoman.schema.http import ServerStatus
 from dragoman.settings import Settings, child_environ
@@ -168,18 +169,11 @@ class SharedProcess:
         # No session's id has a plus sign.
         name = f"server+{self.name}"
         book = StderrFile(Path(settings.data_dir), name, settings.max_stderr_bytes)
-        process = AgentSubprocess(
-            news.set,
-            self.mark,
-            settings.max_line_bytes,
-            send_deadline_s=settings.send_deadline_s,
-            stdout_deadline_s=settings.stdout_deadline_s,
-            stop_deadline_s=settings.stop_deadline_s,
-            store=self._store,
-            stderr_file=book,
-            lives=self._lives,
-            redactor=lambda: self._redactor,
-        )
+
+        def note(said: bytes) -> None:
+            book.feed(without_secrets(said, self._redactor))
+
+        process = self._process(news.set, book, note)
         try:
             await process.start(self._launch, child_environ())
         except AgentProcessExited as error:
@@ -191,7 +185,7 @@ class SharedProcess:
             self._launch,
             process,
             news,
-            lambda note: book.feed(without_secrets(note, self._redactor)),
+            note,
             self.counters,
             self._keep,
         )
@@ -199,6 +193,30 @@ class SharedProcess:
         if self._closed:
             multiplexer.condemn(None)
         return multiplexer
+
+    def _process(
+        self, wake: Callable[[], None], book: StderrFile, note: Callable[[bytes], None]
+    ) -> AgentSubprocess | HttpProcess:
+        settings = self._settings
+
+        def make(wake: Callable[[], None]) -> AgentSubprocess:
+            return AgentSubprocess(
+                wake,
+                self.mark,
+                settings.max_line_bytes,
+                send_deadline_s=settings.send_deadline_s,
+                stdout_deadline_s=settings.stdout_deadline_s,
+                stop_deadline_s=settings.stop_deadline_s,
+                store=self._store,
+                stderr_file=book,
+                lives=self._lives,
+                redactor=lambda: self._redactor,
+            )
+
+        server = self._adapter.http
+        if self._launch.wire != "http" or server is None:
+            return make(wake)
+        return HttpProcess(make, server, wake, note, settings.max_line_bytes)
 
     async def _greet(self, multiplexer: Multiplexer) -> None:
         """Say hello, once for all sessions; who does not answer is ended."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
+from urllib.parse import quote
 
 import msgspec
 
@@ -22,6 +23,7 @@ from dragoman.testing.conform.listener import Listener
 from dragoman.testing.conform.probe import NoRecipe, ProbeFailure
 from dragoman.testing.conform.query import ends_turn
 from dragoman.testing.model import ScriptedModel, StepLike
+from dragoman.testing.recordings.http_calls import with_calls
 from dragoman.testing.recordings.transcript import Run, load
 
 DONE = "That is done."
@@ -266,14 +268,16 @@ def runs_in(tapes: Path, workspace: Path) -> list[Run]:
     found = []
     for path in sorted(tapes.iterdir()):
         try:
-            found += [run for run in load(path.read_bytes()) if _worked_in(run, workspace)]
+            runs = with_calls(load(path.read_bytes()))
         except msgspec.DecodeError as error:
             raise DragomanError(f"the recording {path} cannot be read: {error}") from None
+        found += [run for run in runs if _worked_in(run, workspace)]
     return found
 
 
 def _worked_in(run: Run, workspace: Path) -> bool:
     """It was started there or, where several share it, was told to work there."""
     named = msgspec.json.encode(str(workspace))
-    told = (named in line.data for line in run.lines("in"))
+    in_query = f"directory={quote(str(workspace))}".encode()
+    told = (named in line.data or in_query in line.data for line in run.lines("in"))
     return run.meta.cwd == str(workspace) or any(told)

@@ -24,7 +24,13 @@ class ConformDaemon:
     """A daemon on a temporary folder. Every process of the agent leaves a recording."""
 
     def __init__(
-        self, agent: str, command: Sequence[str], folder: Path, version: str | None = None
+        self,
+        agent: str,
+        command: Sequence[str],
+        folder: Path,
+        version: str | None = None,
+        *,
+        serves: bool = False,
     ) -> None:
         self.agent = agent
         self.version = version
@@ -33,7 +39,9 @@ class ConformDaemon:
         self._log = folder / "daemon.log"
         self._url = ""
         self._process: subprocess.Popen[str] | None = None
-        recorded = (*DRAGOMAN, "record", "--no-scrub", "--out", str(self.tapes), "--", *command)
+        how = ("--serves",) if serves else ()
+        out = ("--no-scrub", "--out", str(self.tapes))
+        recorded = (*DRAGOMAN, "record", *how, *out, "--", *command)
         self._environ = {name: os.environ[name] for name in INHERITED if name in os.environ}
         self._environ |= {
             "HOME": str(folder),

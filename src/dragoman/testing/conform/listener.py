@@ -12,6 +12,8 @@ from dragoman.schema.events import Event, TurnEnded
 from dragoman.testing.conform.probe import ProbeFailure
 
 PATIENCE_S = 15.0
+START_S = 60.0
+"""The same for an agent that has said nothing yet: a server takes its time on a busy machine."""
 """How long an agent may take for anything, on a busy machine."""
 
 
@@ -37,8 +39,9 @@ class Listener:
         self, wanted: Callable[[Event], bool], expected: str, after: int = 0, *, last: str = ""
     ) -> Event:
         """The first such event after a sequence. Raise Missed in time, or at an event `last`."""
-        deadline = time.monotonic() + PATIENCE_S
         with self._news:
+            patience_s = PATIENCE_S if len(self._events) > 1 else START_S
+            deadline = time.monotonic() + patience_s
             while True:
                 later = self._events[after:]
                 for event in later:
@@ -50,7 +53,7 @@ class Listener:
                     raise self._failure
                 if not self._news.wait(deadline - time.monotonic()):
                     raise ProbeFailure(
-                        expected, f"nothing of it in {PATIENCE_S:.0f} s, {_summary(later)}"
+                        expected, f"nothing of it in {patience_s:.0f} s, {_summary(later)}"
                     )
 
     def close(self) -> None:

@@ -48,7 +48,9 @@ def conform(
         # The daemon goes first: without it, probes that still run end at once.
         pool = ThreadPoolExecutor(AT_ONCE)
         stack.callback(pool.shutdown, cancel_futures=True)
-        daemon = stack.enter_context(ConformDaemon(adapter.id, command, folder, version))
+        daemon = stack.enter_context(
+            ConformDaemon(adapter.id, command, folder, version, serves=adapter.http is not None)
+        )
         running = [pool.submit(bench.try_out, daemon, probe) for probe in probes]
         try:
             for future in as_completed(running):

@@ -128,7 +128,7 @@ class ScriptedModel:
             self._loop.call_soon_threadsafe(self._gates.open, gate)
 
     def wait_for_request(
-        self, wanted: int | Callable[[ModelRequest], bool] = 1, timeout_s: float = 10.0
+        self, wanted: int | Callable[[ModelRequest], bool] = 1, timeout_s: float = 30.0
     ) -> ModelRequest:
         """Give the n-th main request, or the first of all that fits, as soon as it is there.
 

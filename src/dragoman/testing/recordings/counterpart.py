@@ -17,6 +17,7 @@ from dragoman.core.interpreter import keys_of
 from dragoman.facts import Launch
 from dragoman.steps import Claim, Notify, Outgoing, Request, Respond, Send
 from dragoman.testing.recordings.substitutions import Substitutions, difference
+from dragoman.wire.http import Endpoint, HttpCaller
 from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
 
 Heard = bytes | IncomingRequest | Response[str] | Stray
@@ -120,7 +121,9 @@ class Calls(PlainLines):
         super().__init__(names)
         self._adapter = adapter
         self._shared = launch.lifetime == "shared"
-        self._peer: Peer[str | None] = Peer(bare=launch.wire == "jsonrpc-bare")
+        self._peer: Endpoint[str | None] = (
+            HttpCaller() if launch.wire == "http" else Peer(bare=launch.wire == "jsonrpc-bare")
+        )
         self._ids: dict[bytes, str] = {}
         """The recorded id of a request → ours."""
         self._claimed: set[str] = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -33,15 +34,23 @@ PASSED_ON = (
     signal.SIGUSR2,
     signal.SIGCONT,
 )
+_ADDRESS = re.compile(rb"http://(?:127\.0\.0\.1|localhost|\[::1\]):\d+")
 
 
 class Recorder:
     """One agent's process, and the tape of it."""
 
     def __init__(
-        self, argv: Sequence[str], out: Path, *, agent: str | None = None, scrubbed: bool = True
+        self,
+        argv: Sequence[str],
+        out: Path,
+        *,
+        agent: str | None = None,
+        scrubbed: bool = True,
+        serves: bool = False,
     ) -> None:
         """Start the agent. Raise OSError where it, or the file, cannot be opened."""
+        self._serves = serves
         self.tape = Tape(out, secrets_of(os.environ, parents_environ()) if scrubbed else ())
         self._pipes = [os.pipe() for _ in range(3)]
         (in_read, _), (_, out_write), (_, err_write) = self._pipes
@@ -88,8 +97,11 @@ class Recorder:
         framer = Framer()
         while chunk := _read(source):
             # First, so that no answer to a line is ever written down before it.
-            for line in framer.feed(chunk):
+            lines = framer.feed(chunk)
+            for line in lines:
                 self.tape.write(Line(t=self.tape.now(), dir=dir, data=line))
+            if dir == "out" and self._serves:
+                chunk = b"".join(self._fronted(line) + b"\n" for line in lines)
             if not _write(target, chunk):
                 break
         if rest := framer.close():
@@ -98,6 +110,17 @@ class Recorder:
             self.tape.write(Eof(t=self.tape.now()))
         for fd in {source, target} - {2}:  # whoever is at the other end shall notice
             os.close(fd)
+
+    def _fronted(self, line: bytes) -> bytes:
+        """The line, with the address of a proxy of ours in the place of the agent's own."""
+        found = _ADDRESS.search(line)
+        if found is None:
+            return line
+        from dragoman.testing.recordings.record_http import stand_before
+
+        url = stand_before(found[0].decode(), self.tape)
+        self._serves = False
+        return line.replace(found[0], url.encode())
 
 
 def _read(fd: int) -> bytes:

@@ -6,9 +6,11 @@ Requests and responses go into the same format, a body line by line, with `http`
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,7 +41,8 @@ _OF_A_CONNECTION = frozenset(
 class Proxy:
     """Passes requests on, and writes down both sides."""
 
-    def __init__(self, url: str, tape: Tape) -> None:
+    def __init__(self, url: str, tape: Tape, *, patience_s: float = 0.0) -> None:
+        self._patience_s = patience_s
         self._url = url.rstrip("/")
         self._tape = tape
         self._ids = itertools.count(1)
@@ -70,11 +73,14 @@ class Proxy:
                     request.method,
                     self._url + target,
                     content=body,
-                    headers=_passed(request.headers.items()),
+                    # Said outright, or the client would ask for what cannot be read.
+                    headers=[*_passed(request.headers.items()), ("accept-encoding", "identity")],
                 ),
                 stream=True,
             )
         except httpx2.HTTPError as error:
+            # Where the agent died, whoever started it shall hear of that, and not of us.
+            await asyncio.sleep(self._patience_s)
             self._note("out", {"id": id, "status": 502, "error": str(error)}, b"")
             return Response(str(error), 502)
         headers = _passed(answer.headers.items())
@@ -112,6 +118,16 @@ def _passed(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def _content_type(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     found = [value for name, value in headers if name.lower() == "content-type"]
     return {"content_type": found[0]} if found else {}
+
+
+def stand_before(url: str, tape: Tape) -> str:
+    """Stand in at a free port of loopback, in a thread, for as long as this process lives."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    proxy = Proxy(url, tape, patience_s=STOP_S * 5)
+    server = uvicorn.Server(uvicorn.Config(proxy.app(), log_level="critical"))
+    work = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    work.start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def serve(

@@ -1,0 +1,600 @@
+"""The converter: a session on an OpenCode server, by calls and one stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import assert_never
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.adapter import Spec
+from dragoman.agents.opencode import native
+from dragoman.agents.opencode.delivery import Delivery
+from dragoman.agents.opencode.items import Messages
+from dragoman.agents.opencode.launch import Calls, prompt_parts
+from dragoman.agents.opencode.notices import MOST_RETRIES, Notices, call_failed, gave_up, report
+from dragoman.agents.opencode.requests import PendingRequests
+from dragoman.agents.opencode.settings import SessionSettings, read_windows
+from dragoman.agents.opencode.subagents import Owner, Sessions
+from dragoman.agents.opencode.tools import TASK, ToolCalls
+from dragoman.agents.opencode.usage import StepUsage
+from dragoman.facts import Exit
+from dragoman.schema.commands import (
+    AnswerPermission,
+    AnswerQuestion,
+    Command,
+    Configure,
+    Interrupt,
+    Prompt,
+)
+from dragoman.schema.events import Outcome, SessionUpdated
+from dragoman.steps import (
+    BeginTurn,
+    Bind,
+    Claim,
+    Delivered,
+    Echo,
+    EndSession,
+    EndTurn,
+    Report,
+    Request,
+    Step,
+    Update,
+)
+from dragoman.wire.jsonrpc import Reply, Result, RpcError
+
+MISSED = 20
+"""So many messages are read again after the stream broke."""
+
+
+# --- The conversation's state ---
+#
+# Two machines run side by side. The session's says whether messages can be sent at all. The
+# turn's says how far a turn is: a message is sent, OpenCode repeats it as a part of a message of
+# its own (its echo), works, and is idle again.
+#
+#     session   CLOSED ──> OPENING ──> OPEN       turn   IDLE ──> SENT ──> BUSY ──> IDLE
+#                  └──────────┴─────────┘                            └──> STOPPING ──┘
+#
+# `idle` is said once or twice, and after an abort or an error a second time (1.18.33): that of
+# the turn before may come when the next message was sent, so it ends a turn only where OpenCode
+# said that it works. After an abort it is idle before the message that was cut is complete, so
+# STOPPING waits for that, or for the second time. Other triggers leave a state as it is.
+
+
+class SessionState(Enum):
+    """Whether the session is open on a server."""
+
+    CLOSED = auto()
+    OPENING = auto()
+    OPEN = auto()
+
+
+class TurnState(Enum):
+    """How far the turn is."""
+
+    IDLE = auto()
+    SENT = auto()
+    """A message is on its way, or was repeated, and OpenCode has not begun to work on it."""
+    BUSY = auto()
+    STOPPING = auto()
+    """OpenCode said that it is idle, and a message of the turn is not complete."""
+
+
+class Trigger(Enum):
+    """What changes a state."""
+
+    OPEN_SENT = auto()
+    OPENED = auto()
+    OPEN_REFUSED = auto()
+    PROMPT_SENT = auto()
+    PROMPT_REFUSED = auto()
+    WORK_SEEN = auto()
+    IDLE_SEEN = auto()
+    TURN_ENDED = auto()
+    PROCESS_EXITED = auto()
+
+
+SESSION_TRANSITIONS: dict[SessionState, dict[Trigger, SessionState]] = {
+    SessionState.CLOSED: {Trigger.OPEN_SENT: SessionState.OPENING},
+    SessionState.OPENING: {
+        Trigger.OPENED: SessionState.OPEN,
+        Trigger.OPEN_REFUSED: SessionState.CLOSED,
+        Trigger.PROCESS_EXITED: SessionState.CLOSED,
+    },
+    SessionState.OPEN: {Trigger.PROCESS_EXITED: SessionState.CLOSED},
+}
+TURN_TRANSITIONS: dict[TurnState, dict[Trigger, TurnState]] = {
+    TurnState.IDLE: {
+        Trigger.PROMPT_SENT: TurnState.SENT,
+        Trigger.WORK_SEEN: TurnState.BUSY,
+    },
+    TurnState.SENT: {
+        Trigger.PROMPT_REFUSED: TurnState.IDLE,
+        Trigger.WORK_SEEN: TurnState.BUSY,
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+    TurnState.BUSY: {
+        Trigger.IDLE_SEEN: TurnState.STOPPING,
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+    TurnState.STOPPING: {
+        Trigger.WORK_SEEN: TurnState.BUSY,
+        Trigger.TURN_ENDED: TurnState.IDLE,
+        Trigger.PROCESS_EXITED: TurnState.IDLE,
+    },
+}
+
+
+class ConversationState:
+    """The two machines, and the facts that are independent of them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.session = SessionState.CLOSED
+        self.turn = TurnState.IDLE
+        self.session_id = None if spec.fork else spec.native_session_id
+        """OpenCode's id of the session; None: there is none yet."""
+        self.is_interrupting = False
+        """A person, or a limit, wants the turn to end."""
+        self.is_abort_sent = False
+        self.has_failed = False
+        """The error that fails the turn is in the stream."""
+        self.idles = 0
+
+    def trigger(self, trigger: Trigger) -> None:
+        """Go where the tables say, or stay."""
+        self.session = SESSION_TRANSITIONS[self.session].get(trigger, self.session)
+        self.turn = TURN_TRANSITIONS[self.turn].get(trigger, self.turn)
+
+    @property
+    def works(self) -> bool:
+        """OpenCode works on a turn."""
+        return self.turn in (TurnState.BUSY, TurnState.STOPPING)
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the turn ends, if it ends now."""
+        if self.has_failed:
+            return "failed"
+        return "interrupted" if self.is_interrupting else "completed"
+
+    def end_turn(self, trigger: Trigger) -> None:
+        """The turn is over."""
+        self.is_interrupting = self.is_abort_sent = self.has_failed = False
+        self.idles = 0
+        self.trigger(trigger)
+
+
+# --- The converter ---
+
+
+class Conversation:
+    """What is known of a session on one server after another."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.calls = Calls(spec.directory)
+        self.state = ConversationState(spec)
+        self.settings = SessionSettings(spec)
+        self.sessions = Sessions()
+        self.delivery = Delivery()
+        self.messages = Messages()
+        self.tools = ToolCalls(spec.directory, spec.mcp)
+        self.usage = StepUsage()
+        self.notices = Notices()
+        self.requests = PendingRequests(spec.directory, self.sessions, self.tools, self.calls)
+        self.models: dict[str, str] = {}
+        """Which model each message is of."""
+        self.waiting_prompt: Request | None = None
+        """A message that waits for the rules it is under."""
+
+    def abort(self) -> Iterator[Step]:
+        """Stop OpenCode, once it works: before that there is nothing that it would stop."""
+        if self.state.works and not self.state.is_abort_sent:
+            self.state.is_abort_sent = self.tools.is_interrupting = True
+            for session in (*self.sessions.running, self.state.session_id):
+                yield self.calls.post(f"/session/{session}/abort", "abort")
+
+    def end_turn(self, outcome: Outcome) -> Iterator[Step]:
+        """The turn is over."""
+        yield from self.messages.complete_all()
+        self.requests.drop()
+        self.messages.end_turn()
+        self.tools.end_turn()
+        self.sessions.end_turn()
+        self.notices.end_turn()
+        self.models.clear()
+        self.state.end_turn(Trigger.TURN_ENDED)
+        yield EndTurn(outcome=outcome, usage=self.usage.end_turn())
+
+    def close(self) -> None:
+        """The process is gone: forget what was on its way, and who worked."""
+        self.state.end_turn(Trigger.PROCESS_EXITED)
+        self.delivery.reset()
+        self.sessions.reset()
+        self.messages.reset()
+        self.tools.reset()
+        self.requests.reset()
+        self.notices.end_turn()
+        self.usage.end_turn()
+        self.waiting_prompt = None
+
+
+class OpenCodeConverter:
+    """Converts for one session: what people say, and what becomes of calls."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._talk = Conversation(spec)
+        self._events = EventReader(self._talk)
+
+    # --- The process ---
+
+    def on_open(self, spec: Spec) -> Iterator[Step]:
+        """Open the session: a new one, one that was there, or a copy of one."""
+        self._spec = spec
+        self._talk.settings = SessionSettings(spec)
+        self._talk.state.trigger(Trigger.OPEN_SENT)
+        known = self._talk.state.session_id
+        if known is not None:
+            yield Claim(known)
+            yield self._talk.calls.get(f"/session/{known}", "open")
+        elif spec.fork and spec.native_session_id:
+            yield self._talk.calls.post(f"/session/{spec.native_session_id}/fork", "open", {})
+        else:
+            rules = self._talk.settings.new_rules()
+            yield self._talk.calls.post("/session", "open", {"permission": rules})
+        if not self._talk.usage.windows:
+            yield self._talk.calls.get("/config/providers", "models")
+
+    def on_close(self, exit: Exit) -> Iterator[Step]:
+        """Forget what was on its way, and who worked."""
+        self._talk.close()
+        return iter(())
+
+    def steers(self) -> bool:
+        """Say no: a message that OpenCode holds is not answered when its turn is aborted."""
+        return False
+
+    # --- To the agent ---
+
+    def command(self, command: Command) -> Iterator[Step]:
+        """Translate what a person says."""
+        match command:
+            case Prompt():
+                yield from self._prompt(command)
+            case Interrupt():
+                yield from self._interrupt()
+            case AnswerPermission() | AnswerQuestion():
+                yield from self._talk.requests.answer(command)
+            case Configure():
+                yield Update(body=self._talk.settings.configure(command))
+                self._spec = self._talk.settings.apply_to(self._spec)
+            case _:
+                assert_never(command)
+
+    def _prompt(self, prompt: Prompt) -> Iterator[Step]:
+        if self._talk.state.session is not SessionState.OPEN:
+            self._talk.delivery.enqueue(prompt)
+            if self._talk.state.session is SessionState.CLOSED:
+                yield from self.on_open(self._spec)
+            return
+        path = f"/session/{self._talk.state.session_id}"
+        rules = self._talk.settings.new_rules()
+        self._talk.delivery.send(prompt)
+        self._talk.state.trigger(Trigger.PROMPT_SENT)
+        body = {"parts": prompt_parts(prompt), **self._talk.settings.turn_params()}
+        send = self._talk.calls.post(f"{path}/prompt_async", f"prompt:{prompt.message_id}", body)
+        if rules is None:
+            yield send
+        else:
+            # Calls are not carried out in order: the message waits for the rules it is under.
+            self._talk.waiting_prompt = send
+            yield self._talk.calls.patch(path, "rules", {"permission": rules})
+
+    def _interrupt(self) -> Iterator[Step]:
+        if self._talk.state.turn is TurnState.IDLE:
+            return
+        self._talk.state.is_interrupting = True
+        yield from self._talk.abort()
+
+    # --- Replies ---
+
+    def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
+        """Translate what became of a call."""
+        kind, _, about = tag.partition(":")
+        match kind:
+            case "open":
+                yield from self._opened(reply)
+            case "rules":
+                if self._talk.waiting_prompt is not None:
+                    yield self._talk.waiting_prompt
+                self._talk.waiting_prompt = None
+            case "prompt":
+                yield from self._prompt_reply(about, reply)
+            case "models" if isinstance(reply, Result):
+                self._talk.usage.windows = read_windows(reply.result)
+            case "messages" if isinstance(reply, Result):
+                yield from self._catch_up(reply.result)
+            case "permissions" if isinstance(reply, Result):
+                yield from self._asked_meanwhile(reply.result, native.PermissionAsked)
+            case "questions" if isinstance(reply, Result):
+                yield from self._asked_meanwhile(reply.result, native.QuestionAsked)
+            case "status" if isinstance(reply, Result):
+                yield from self._status_now(reply.result)
+
+    def _opened(self, reply: Reply) -> Iterator[Step]:
+        if not isinstance(reply, Result):
+            yield from self._refused(reply)
+            return
+        info = native.read_session(reply.result)
+        is_new = self._talk.state.session_id is None
+        self._talk.state.session_id = self._talk.sessions.main = info.id
+        self._talk.state.trigger(Trigger.OPENED)
+        if is_new:
+            yield Claim(info.id)
+        yield Bind(info.id)
+        for prompt in self._talk.delivery.take_queue():
+            yield from self._prompt(prompt)
+
+    def _refused(self, reply: Reply) -> Iterator[Step]:
+        """The session cannot be opened; one that OpenCode does not know ends."""
+        self._talk.state.trigger(Trigger.OPEN_REFUSED)
+        queue = self._talk.delivery.take_queue()
+        if queue:
+            yield Delivered(message_id=queue[0].message_id)
+        session = self._talk.state.session_id or self._spec.native_session_id
+        is_unknown = isinstance(reply, RpcError) and reply.code in (400, 404)
+        if session is not None and is_unknown:
+            message = f"OpenCode knows no session {session}"
+            yield Report(message=message, code="session_not_found")
+            yield EndSession(reason="error", message=message)
+            return
+        yield call_failed("OpenCode did not open the session", reply)
+        if queue:
+            yield EndTurn(outcome="failed")
+
+    def _prompt_reply(self, message_id: str, reply: Reply) -> Iterator[Step]:
+        if isinstance(reply, Result) or not self._talk.delivery.pop(message_id):
+            return
+        yield Delivered(message_id=message_id)
+        yield call_failed("OpenCode did not take the message", reply)
+        yield from self._talk.end_turn("failed")
+
+    # --- After the stream broke ---
+
+    def _catch_up(self, body: bytes) -> Iterator[Step]:
+        for message in native.read_history(body):
+            if self._talk.messages.is_over(message.info.id):
+                continue
+            if message.info.role == "user" or self._talk.state.turn is not TurnState.IDLE:
+                yield from self._message_parts(message)
+        yield self._talk.calls.get("/permission", "permissions")
+        yield self._talk.calls.get("/question", "questions")
+        yield self._talk.calls.get("/session/status", "status")
+
+    def _message_parts(self, message: native.StoredMessage) -> Iterator[Step]:
+        incomplete = msgspec.structs.replace(message.info, time=native.MessageTime())
+        yield from self._events.message(incomplete)
+        for part in message.parts:
+            yield from self._events.part(part)
+        yield from self._events.message(message.info)
+
+    def _asked_meanwhile(
+        self, body: bytes, kind: type[native.PermissionAsked | native.QuestionAsked]
+    ) -> Iterator[Step]:
+        for asked in native.read_requests(body, kind):
+            if self._talk.sessions.owner(asked.session_id).subagent or self._talk.sessions.is_main(
+                asked.session_id
+            ):
+                yield from self._events.request(asked)
+        yield from self._talk.requests.release(everything=True)
+
+    def _status_now(self, body: bytes) -> Iterator[Step]:
+        busy = msgspec.json.decode(body)
+        if self._talk.state.works and self._talk.state.session_id not in busy:
+            yield from self._talk.end_turn(self._talk.state.outcome)
+
+    # --- From the agent ---
+
+    def receive(self, message: bytes) -> Iterator[Step]:
+        """Translate an event."""
+        return self._events.receive(message)
+
+
+class EventReader:
+    """Converts the events of a session, and of those of its subagents."""
+
+    def __init__(self, talk: Conversation) -> None:
+        self._talk = talk
+
+    def receive(self, message: bytes) -> Iterator[Step]:
+        """Translate an event."""
+        kind, event = native.read_event(message)
+        match event:
+            case native.PartDelta():
+                yield from self._talk.messages.delta(
+                    event, self._talk.sessions.owner(event.session_id)
+                )
+            case native.PartUpdated(part=part):
+                yield from self.part(part)
+            case native.MessageUpdated(info=info):
+                yield from self.message(info)
+            case native.StatusEvent(status=status, session_id=session):
+                yield from self._status(status, session)
+            case native.SessionNamed(session_id=session):
+                if kind == "session.idle":
+                    yield from self._idle(session)
+                else:
+                    owner = self._talk.sessions.owner(session)
+                    yield from self._talk.notices.note("compacted", None, owner, session)
+            case native.SessionEvent(info=info):
+                yield from self._session_event(kind, info)
+            case native.ErrorEvent(session_id=session, error=error):
+                yield from self._error(error, session)
+            case native.TodoUpdated(session_id=session):
+                yield from self._talk.notices.todos(event, self._talk.sessions.owner(session))
+            case native.PermissionAsked() | native.QuestionAsked():
+                yield from self.request(event)
+            case native.RequestSettled():
+                yield from self._talk.requests.settled(event)
+            case None:
+                if kind == native.CONNECTED:
+                    yield from self._missed()
+            case _:
+                assert_never(event)
+
+    def _is_main(self, session: str | None) -> bool:
+        return session is not None and self._talk.sessions.is_main(session)
+
+    def request(self, asked: native.PermissionAsked | native.QuestionAsked) -> Iterator[Step]:
+        """OpenCode waits for a person."""
+        if isinstance(asked, native.PermissionAsked):
+            yield from self._talk.requests.permission(asked)
+        else:
+            yield from self._talk.requests.question(asked)
+
+    def _missed(self) -> Iterator[Step]:
+        """Ask for what was said meanwhile; how OpenCode stands now comes last."""
+        if self._talk.state.session is SessionState.OPEN:
+            path = f"/session/{self._talk.state.session_id}/message"
+            yield self._talk.calls.get(path, "messages", limit=MISSED)
+
+    # --- Sessions ---
+
+    def _session_event(self, kind: str, info: native.SessionInfo) -> Iterator[Step]:
+        if not self._is_main(info.id):
+            if kind == "session.created" and info.parent_id is not None:
+                yield from self._talk.sessions.begin(info)
+        elif kind == "session.deleted":
+            yield EndSession(reason="completed")
+        elif info.title is not None and not info.title.startswith("New session"):
+            yield Update(body=SessionUpdated(title=info.title))
+
+    def _status(self, status: native.StatusInfo, session: str) -> Iterator[Step]:
+        owner = self._talk.sessions.owner(session)
+        match status.type:
+            case "busy":
+                yield from self._work(owner)
+            case "retry":
+                yield from self._talk.messages.retract(session)
+                yield from self._talk.notices.retry(status, owner)
+                if status.attempt >= MOST_RETRIES and not self._talk.state.has_failed:
+                    self._talk.state.has_failed = True
+                    yield gave_up(status)
+                    yield from self._talk.abort()
+            case "idle":
+                yield from self._idle(session)
+
+    def _work(self, owner: Owner) -> Iterator[Step]:
+        """OpenCode works: a message that it was to be stopped at is stopped now."""
+        if owner.subagent is None:
+            self._talk.state.trigger(Trigger.WORK_SEEN)
+            if self._talk.state.is_interrupting:
+                yield from self._talk.abort()
+
+    def _idle(self, session: str) -> Iterator[Step]:
+        if not self._is_main(session):
+            yield from self._talk.sessions.end(session)
+            return
+        if not self._talk.state.works:
+            return
+        self._talk.state.idles += 1
+        if self._talk.messages.has_open(session) and self._talk.state.idles <= 2:
+            self._talk.state.trigger(Trigger.IDLE_SEEN)
+            return
+        yield from self._talk.end_turn(self._talk.state.outcome)
+
+    def _error(self, error: native.ErrorInfo, session: str | None) -> Iterator[Step]:
+        """What went wrong, once: OpenCode tells it two or three times (1.18.33)."""
+        if error.name == "MessageAbortedError":
+            return
+        if session is not None and not self._is_main(session):
+            owner = self._talk.sessions.owner(session)
+            message = str(error.data.get("message") or error.name)
+            yield from self._talk.notices.note("subagent.error", message, owner, session)
+        elif not self._talk.state.has_failed and self._talk.state.turn is not TurnState.IDLE:
+            self._talk.state.has_failed = True
+            yield report(error)
+
+    # --- Messages ---
+
+    def message(self, info: native.MessageInfo) -> Iterator[Step]:
+        """A message begins, changes or is complete."""
+        owner = self._talk.sessions.owner(info.session_id)
+        if info.role == "user":
+            self._talk.messages.user_messages.add(info.id)
+            return
+        if self._talk.messages.is_over(info.id):
+            return
+        yield from self._work(owner)
+        yield from self._model(info, owner)
+        self._talk.messages.begin(info.id, owner)
+        if info.error is not None:
+            yield from self._error(info.error, info.session_id)
+        if info.time.completed is not None:
+            yield from self._talk.messages.complete(info)
+            if owner.subagent is None:
+                yield from self._finish(info)
+
+    def _model(self, info: native.MessageInfo, owner: Owner) -> Iterator[Step]:
+        if info.provider_id and info.model_id:
+            model = f"{info.provider_id}/{info.model_id}"
+            self._talk.models[info.id] = model
+            if self._talk.settings.model is None and owner.subagent is None:
+                yield Update(body=SessionUpdated(model=model))
+
+    def _finish(self, info: native.MessageInfo) -> Iterator[Step]:
+        if info.finish == "length" and not self._talk.state.has_failed:
+            self._talk.state.has_failed = True
+            message = "the answer was longer than the model may write (max_output_tokens)"
+            yield Report(message=message, code="max_output_tokens", details={"finish": "length"})
+        if self._talk.state.turn is TurnState.STOPPING and not self._talk.messages.has_open(
+            info.session_id
+        ):
+            yield from self._talk.end_turn(self._talk.state.outcome)
+
+    def part(self, raw: Raw) -> Iterator[Step]:
+        """A part of a message begins, grows or is complete."""
+        part = native.read_part(raw)
+        owner = self._talk.sessions.owner(part.session_id)
+        yield from self._talk.notices.part(part, owner)
+        if part.message_id in self._talk.messages.user_messages:
+            yield from self._persons_part(part, owner)
+            return
+        match part:
+            case native.TextPart():
+                yield from self._talk.notices.work_on(owner)
+                yield from self._talk.messages.text(part, owner)
+            case native.ToolPart():
+                yield from self._talk.notices.work_on(owner)
+                yield from self._tool(part, owner)
+            case native.StepFinishPart():
+                model = self._talk.models.get(part.message_id)
+                is_subagent = owner.subagent is not None
+                yield from self._talk.usage.add(part, model, is_subagent=is_subagent)
+                yield from self._talk.messages.finish(part.message_id)
+            case _:
+                pass  # of what else there is, only notices are shown
+
+    def _persons_part(self, part: native.Part, owner: Owner) -> Iterator[Step]:
+        """A part of a message of the person's, or of the prompt of a subagent."""
+        if not isinstance(part, native.TextPart) or owner.subagent is not None:
+            return
+        message_id = self._talk.delivery.echo(part)
+        if message_id is not None and self._talk.delivery.pop(message_id):
+            yield BeginTurn(metadata={"native_message_id": part.message_id})
+            yield Echo(message_id=message_id, native_id=part.message_id, text=part.text)
+
+    def _tool(self, part: native.ToolPart, owner: Owner) -> Iterator[Step]:
+        if part.tool == TASK:
+            child = part.state.metadata.get("sessionId")
+            self._talk.sessions.call(
+                part.id, part.session_id, child if isinstance(child, str) else None
+            )
+        yield from self._talk.messages.open(part.message_id, owner, tool=True)
+        yield from self._talk.tools.update(part, owner, self._talk.messages.key(part.message_id))
+        yield from self._talk.requests.release()

@@ -23,11 +23,11 @@ def _snake_case(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-class AgentWord(Struct, frozen=True, tag_field="type", tag=_snake_case):
+class TypeTag(Struct, frozen=True, tag_field="type", tag=_snake_case):
     """Base of what an agent can say as it is: in JSON, `type` is its name, e.g. `start_item`."""
 
 
-class Blob(AgentWord, frozen=True, kw_only=True):
+class Blob(TypeTag, frozen=True, kw_only=True):
     """Bytes inside content, e.g. an image. Stored as a file before the event that names it."""
 
     data: bytes
@@ -36,7 +36,7 @@ class Blob(AgentWord, frozen=True, kw_only=True):
     """What it was called."""
 
 
-class AgentFile(AgentWord, frozen=True, kw_only=True):
+class AgentFile(TypeTag, frozen=True, kw_only=True):
     """A text file that the agent keeps, beside content. Copied, without secrets, into the session's
     files before the event that names it, and shown as a file that was read."""
 
@@ -63,13 +63,13 @@ class ItemFields(TypedDict, total=False):
 Content = tuple[ContentPart | Blob | AgentFile, ...]
 
 
-class BeginTurn(AgentWord, frozen=True, kw_only=True):
+class BeginTurn(TypeTag, frozen=True, kw_only=True):
     """The agent says that a turn begins."""
 
     metadata: Mapping[str, Any] | None = None
 
 
-class EndTurn(AgentWord, frozen=True, kw_only=True):
+class EndTurn(TypeTag, frozen=True, kw_only=True):
     """The agent says that the turn is over."""
 
     outcome: Outcome
@@ -84,7 +84,7 @@ class Used(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-class StartItem(AgentWord, frozen=True, kw_only=True):
+class StartItem(TypeTag, frozen=True, kw_only=True):
     """An item opens. `content` is its shape; what streams is emptied by the normalizer."""
 
     key: str
@@ -103,7 +103,7 @@ class StartItem(AgentWord, frozen=True, kw_only=True):
     """`daemon`: to fill a gap that the agent leaves."""
 
 
-class Delta(AgentWord, frozen=True, gc=False):
+class Delta(TypeTag, frozen=True, gc=False):
     """The next piece of an item."""
 
     key: str
@@ -111,7 +111,7 @@ class Delta(AgentWord, frozen=True, gc=False):
     content_type: DeltaType = "text"
 
 
-class CompleteItem(AgentWord, frozen=True, kw_only=True):
+class CompleteItem(TypeTag, frozen=True, kw_only=True):
     """An item is final. `content` None: what was streamed."""
 
     key: str
@@ -133,7 +133,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """Wherever `old` stands; else where it stands first."""
 
 
-class AskPermission(AgentWord, frozen=True, kw_only=True):
+class AskPermission(TypeTag, frozen=True, kw_only=True):
     """The agent waits for a permission."""
 
     key: str
@@ -154,7 +154,7 @@ class AskPermission(AgentWord, frozen=True, kw_only=True):
     """The agent waits no longer, and goes on as after a no."""
 
 
-class AskQuestion(AgentWord, frozen=True, kw_only=True):
+class AskQuestion(TypeTag, frozen=True, kw_only=True):
     """The agent waits for answers."""
 
     key: str
@@ -172,14 +172,14 @@ class Resolve(Struct, frozen=True, kw_only=True):
     command: AnswerPermission | AnswerQuestion
 
 
-class Withdraw(AgentWord, frozen=True, kw_only=True):
+class Withdraw(TypeTag, frozen=True, kw_only=True):
     """The agent no longer waits for an answer."""
 
     key: str
     reason: str = "agent"
 
 
-class Report(AgentWord, frozen=True, kw_only=True):
+class Report(TypeTag, frozen=True, kw_only=True):
     """An error, as the agent tells it."""
 
     message: str
@@ -187,7 +187,7 @@ class Report(AgentWord, frozen=True, kw_only=True):
     details: Any | None = None
 
 
-class Update(AgentWord, frozen=True, kw_only=True):
+class Update(TypeTag, frozen=True, kw_only=True):
     """Something about the session changed."""
 
     body: SessionUpdated
@@ -200,7 +200,7 @@ class Unparsed(Struct, frozen=True, kw_only=True):
     location: str
 
 
-class EndSession(AgentWord, frozen=True, kw_only=True):
+class EndSession(TypeTag, frozen=True, kw_only=True):
     """The agent says that the session is over."""
 
     reason: Literal["completed", "error"] = "completed"
@@ -234,7 +234,7 @@ class Echo(Struct, frozen=True, kw_only=True):
     """`daemon`: the agent names the message, and the words are those that we sent."""
 
 
-class Bind(AgentWord, frozen=True):
+class Bind(TypeTag, frozen=True):
     """The agent confirmed its own id of the session; None: it knows none, and begins anew."""
 
     native_session_id: str | None

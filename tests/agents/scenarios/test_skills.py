@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.agents.live import Bench
+from tests.agents.skills import local, skill, tree
 from tests.agents.watch import asked, kill
 from tests.testing.story import outcome
 
@@ -17,20 +17,6 @@ def takes_skills(bench: Bench) -> None:
     """Only for those that take some: it is no capability of the contract's."""
     if not bench.agent.adapter.takes_skills:
         pytest.skip(f"{bench.agent.adapter.name} takes no skills")
-
-
-def skill(folder: Path, description: str, words: str) -> None:
-    folder.mkdir(parents=True)
-    head = f"---\nname: {folder.name}\ndescription: {description}\n---\n"
-    (folder / "SKILL.md").write_text(f"{head}\n{words}\n")
-
-
-def local(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"sources": [{"type": "local", "source": str(folder), **more}]}
-
-
-def tree(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*"))
 
 
 def test_a_skill_of_the_session_is_offered_and_the_home_is_not_touched(

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from tests.agents.claude.live.scripts import tool
 from tests.agents.live import Bench, calls
+from tests.agents.skills import local, skill, tree
 from tests.testing.story import items, outcome, parts
-
-
-def skill(folder: Path, description: str, text: str) -> None:
-    folder.mkdir(parents=True)
-    head = f"---\nname: {folder.name}\ndescription: {description}\n---\n"
-    (folder / "SKILL.md").write_text(f"{head}\n{text}\n")
-
-
-def local(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"sources": [{"type": "local", "source": str(folder), **more}]}
-
-
-def tree(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*"))
 
 
 def test_a_skill_of_the_session_is_listed_and_loaded(claude: Bench, tmp_path: Path) -> None:

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from tests.agents.live import Bench
+from tests.agents.skills import local, skill
 from tests.agents.watch import asked
-
-
-def skill(folder: Path, description: str, words: str) -> None:
-    folder.mkdir(parents=True)
-    head = f"---\nname: {folder.name}\ndescription: {description}\n---\n"
-    (folder / "SKILL.md").write_text(f"{head}\n{words}\n")
-
-
-def local(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"sources": [{"type": "local", "source": str(folder), **more}]}
-
-
-def tree(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*"))
 
 
 def test_a_skill_is_of_one_session_on_the_server(codex: Bench, tmp_path: Path) -> None:

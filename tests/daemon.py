@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.wire.sse import SseParser
+from tests.fork_server import ForkedProcess, fork
 
 DEADLINE_S = 30.0
 AGENTS = Path(__file__).parent.parent / ".agents"
@@ -58,8 +58,9 @@ class Daemon:
         self.files = data_dir.with_name(f"{data_dir.name}-files")
         self._env["HOME"] = str(self.files)
         self._env.update(env or {})
-        self.python: tuple[str, ...] = (sys.executable,)
-        self.process: subprocess.Popen[str] | None = None
+        self.python: tuple[str, ...] | None = None
+        """Python, and what stands before it, for a daemon that is not forked."""
+        self.process: subprocess.Popen[str] | ForkedProcess | None = None
 
     @property
     def token(self) -> str:
@@ -68,18 +69,23 @@ class Daemon:
     def start(self) -> None:
         """Start, and wait until it serves."""
         self.files.mkdir(parents=True, exist_ok=True)
-        self.process = subprocess.Popen(
-            [*self.python, "-m", self.MODULE, "serve", "--data-dir", str(self.data_dir),
-             "--port", str(self.port), *self._flags],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._env,
-            cwd=self._cwd,
-        )  # fmt: skip
+        self.process = self._process()
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if "listens on" not in line:
             _, errors = self.process.communicate()
             raise AssertionError(f"the daemon did not start: {line}{errors}")
         self.port = int(line.strip().rpartition(":")[2])
+
+    def _process(self) -> subprocess.Popen[str] | ForkedProcess:
+        words = ["serve", "--data-dir", str(self.data_dir), "--port", str(self.port), *self._flags]
+        if self.python is None:
+            return fork(self.MODULE, words, self._env, self._cwd)
+        return subprocess.Popen(
+            [*self.python, "-m", self.MODULE, *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._env,
+            cwd=self._cwd,
+        )  # fmt: skip
 
     def kill(self) -> None:
         """SIGKILL."""

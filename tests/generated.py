@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dragoman.adapter import Adapter, Spec, Unused
 from dragoman.agents import adapters
-from dragoman.cli.main import app
+from dragoman.cli.main import create_app
 from dragoman.facts import Feature
 from dragoman.http.metrics import METRICS
 from dragoman.http.openapi import openapi_document, schema_document
@@ -383,7 +383,7 @@ def _setting_default(value: object) -> str:
 @cache
 def command_group() -> Any:
     """The command line, as Typer builds it."""
-    return typer.main.get_command(app)
+    return typer.main.get_command(create_app())
 
 
 def command(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -98,6 +99,7 @@ def test_case_27_connections_that_ask_for_nothing_make_room(data_dir: Path) -> N
 def test_case_27_however_few_files_there_are_who_comes_too_late_is_told(data_dir: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     daemon = Daemon(data_dir)
+    daemon.python = (sys.executable,)
     resource.setrlimit(resource.RLIMIT_NOFILE, (80, hard))
     try:
         daemon.start()

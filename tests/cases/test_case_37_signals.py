@@ -127,6 +127,7 @@ def test_case_37_under_nohup_a_daemon_outlives_its_terminal(tmp_path: Path) -> N
                 signal.signal(signal.SIGHUP, before)
 
     daemon = Nohup(tmp_path / "data", env=ENV)
+    daemon.python = (sys.executable,)
     daemon.start()
     try:
         talk = Talk(daemon)

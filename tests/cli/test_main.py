@@ -47,9 +47,9 @@ def test_the_entrance_is_light(terminal: Terminal, module: str) -> None:
 def test_a_refused_start_says_why_and_loads_neither_client_nor_rich(terminal: Terminal) -> None:
     code = (
         "import sys\n"
-        "from dragoman.cli.main import app\n"
+        "from dragoman.cli.main import create_app\n"
         "try:\n"
-        "    app(['serve', '--no-token', '--host', '0.0.0.0'])\n"
+        "    create_app('serve')(['serve', '--no-token', '--host', '0.0.0.0'])\n"
         "except SystemExit as exit:\n"
         "    heavy = {'httpx2', 'rich'} & set(sys.modules)\n"
         "    sys.exit(99 if heavy else exit.code)\n"

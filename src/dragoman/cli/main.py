@@ -4,31 +4,51 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from dragoman import __version__
-from dragoman.cli import (
-    agents,
-    backup,
-    conform,
-    doctor,
-    events,
-    models,
-    pending,
-    processes,
-    prune,
-    record,
-    reply,
-    send,
-    serve,
-    sessions,
-    status,
-    testing,
-    token,
-    ui,
-)
+
+COMMANDS = {
+    "serve": "serve.serve",
+    "server": "serve.serve",
+    "ls": "sessions.ls",
+    "send": "send.send",
+    "events": "events.events",
+    "reply": "reply.reply",
+    "pending": "pending.pending",
+    "cancel": "pending.cancel",
+    "set": "sessions.change",
+    "interrupt": "sessions.interrupt",
+    "terminate": "sessions.terminate",
+    "rm": "sessions.rm",
+    "sessions": "prune.app",
+    "backup": "backup.backup",
+    "restore": "backup.restore",
+    "ps": "processes.ps",
+    "status": "status.status",
+    "agents": "agents.app",
+    "models": "models.models",
+    "doctor": "doctor.doctor",
+    "ui": "ui.ui",
+    "token": "token.app",
+    "testing": "testing.app",
+    "conform": "conform.conform",
+    "record": "record.record",
+    "replay": "record.replay",
+}
+"""Where each is, in this room, in the order of the help."""
+HIDDEN = {"server"}
+SETTINGS = {
+    # What stands after the last argument of ours belongs to an agent, flags too.
+    "replay": {
+        "ignore_unknown_options": True,
+        "allow_extra_args": True,
+        "allow_interspersed_args": False,
+    }
+}
 
 HINT = """\
 \b
@@ -44,43 +64,32 @@ def _help_width() -> int:
     return max(30, min(shutil.get_terminal_size().columns, 100) - 2)
 
 
-app = typer.Typer(
-    name="dragoman",
-    help="The interpreter between people and coding agents.",
-    epilog=HINT,
-    # Plain help: it fits narrow terminals and pipes, and says what takes a value.
-    rich_markup_mode=None,
-    context_settings={"terminal_width": _help_width()},
-    # A traceback decorated with values could show a token.
-    pretty_exceptions_enable=False,
-)
+def create_app(*names: str) -> typer.Typer:
+    """The command line with these commands, or with all: the fewer, the sooner it starts."""
+    app = typer.Typer(
+        name="dragoman",
+        help="The interpreter between people and coding agents.",
+        epilog=HINT,
+        # Plain help: it fits narrow terminals and pipes, and says what takes a value.
+        rich_markup_mode=None,
+        context_settings={"terminal_width": _help_width()},
+        # A traceback decorated with values could show a token.
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(root)
+    for name in names or COMMANDS:
+        _add(app, name)
+    return app
 
-app.command("serve")(serve.serve)
-app.command("server", hidden=True)(serve.serve)
-app.command("ls")(sessions.ls)
-app.command("send")(send.send)
-app.command("events")(events.events)
-app.command("reply")(reply.reply)
-app.command("pending")(pending.pending)
-app.command("cancel")(pending.cancel)
-app.command("set")(sessions.change)
-app.command("interrupt")(sessions.interrupt)
-app.command("terminate")(sessions.terminate)
-app.command("rm")(sessions.rm)
-app.add_typer(prune.app, name="sessions")
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.command("ps")(processes.ps)
-app.command("status")(status.status)
-app.add_typer(agents.app, name="agents")
-app.command("models")(models.models)
-app.command("doctor")(doctor.doctor)
-app.command("ui")(ui.ui)
-app.add_typer(token.app, name="token")
-app.add_typer(testing.app, name="testing")
-app.command("conform")(conform.conform)
-app.command("record")(record.record)
-app.command("replay", context_settings=record.AS_GIVEN)(record.replay)
+
+def _add(app: typer.Typer, name: str) -> None:
+    module, _, attribute = COMMANDS[name].partition(".")
+    command = getattr(import_module(f"dragoman.cli.{module}"), attribute)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        settings = SETTINGS.get(name)
+        app.command(name, hidden=name in HIDDEN, context_settings=settings)(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -89,7 +98,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
     version: Annotated[
@@ -110,6 +118,8 @@ def main() -> None:
         # An agent's letter that the terminal's encoding lacks must not end the command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    app = create_app(first) if first in COMMANDS else create_app()
     app(prog_name="dragoman")
 
 

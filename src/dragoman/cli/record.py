@@ -7,13 +7,6 @@ from typing import Annotated
 
 import typer
 
-AS_GIVEN = {
-    "ignore_unknown_options": True,
-    "allow_extra_args": True,
-    "allow_interspersed_args": False,
-}
-"""What stands after the last argument of ours belongs to an agent, flags too."""
-
 
 def record(
     command: Annotated[

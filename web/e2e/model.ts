@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,8 +18,20 @@ export function isMissing(agent: string): string | false {
   return !isThere && !process.env.CI && `${agent} is not installed: run \`make agents\``;
 }
 
+const ENVIRON = `
+import json, sys
+from pathlib import Path
+from dragoman.agents import adapters
+from dragoman.testing.conform.context import furnish
+agent, url, home = sys.argv[1:]
+recipes = adapters()[agent].probe_recipes
+furnish(Path(home), recipes, url)
+print(json.dumps(dict(recipes.environ(url, home))))
+`;
+
 export class Model {
   readonly #folder = mkdtempSync(join(tmpdir(), "dragoman-model-"));
+  readonly home = join(this.#folder, "home");
   #process: ChildProcess | null = null;
   url = "";
 
@@ -41,28 +53,9 @@ export class Model {
     throw new Error("the scripted model did not start");
   }
 
-  /** Claude Code's environment: nothing but this model, and nothing of ours. */
-  claude(): Record<string, string> {
-    return {
-      HOME: this.#folder,
-      CLAUDE_CONFIG_DIR: join(this.#folder, ".claude"),
-      ANTHROPIC_BASE_URL: this.url,
-      ANTHROPIC_API_KEY: "sk-ant-fake",
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-      CLAUDE_CODE_MAX_RETRIES: "1",
-    };
-  }
-
-  /** Codex's environment, and the configuration in it. */
-  codex(): Record<string, string> {
-    const home = join(this.#folder, ".codex");
-    mkdirSync(home, { recursive: true });
-    const code =
-      "import sys; from dragoman.agents.codex.probes import config; print(config(sys.argv[1]))";
-    writeFileSync(join(home, "config.toml"), execFileSync(PYTHON, ["-c", code, this.url]));
-    const key = "from dragoman.agents.codex.probes import KEY; print(KEY, end='')";
-    const name = execFileSync(PYTHON, ["-c", key], { encoding: "utf8" });
-    return { HOME: this.#folder, CODEX_HOME: home, [name]: "sk-fake" };
+  /** An agent's environment: nothing but this model, and a home with what it needs to know of it. */
+  environ(agent: string): Record<string, string> {
+    return JSON.parse(execFileSync(PYTHON, ["-c", ENVIRON, agent, this.url, this.home]).toString());
   }
 
   async stop(): Promise<void> {

@@ -108,7 +108,7 @@ test("OpenCode asks for a command, is allowed in the page, and its output is sho
   const diff = log.getByRole("figure", { name: /Changes to .*poem\.txt/ });
   await expect(diff.first()).toContainText("violets", { timeout: STARTS_MS });
   await page.getByRole("button", { name: "Allow once" }).click();
-  await expect(log.getByRole("button", { name: /^write .*done/i })).toBeVisible();
+  await expect(log.getByRole("button", { name: /^write [^{]*poem\.txt.*done/i })).toBeVisible();
   expect(readFileSync(path, "utf8")).toBe("roses\nviolets\n");
   await page.getByRole("button", { name: "Allow once" }).click();
   await expect(log.getByRole("figure", { name: /^Command/ })).toContainText("2 poem.txt");

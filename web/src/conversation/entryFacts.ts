@@ -66,7 +66,7 @@ export function argumentsOf(call: Item | null): Record<string, unknown> | null {
   }
 }
 
-const PATHS = ["file_path", "path", "notebook_path"];
+const PATHS = ["file_path", "filePath", "path", "notebook_path"];
 const TELLING = ["query", "pattern", "url", "prompt", "skill", "description"];
 const SHELL = /^(?:\S*\/)?(?:ba|z|da)?sh -l?c (['"])([\s\S]*)\1$/;
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from dragoman.schema.events import Stderr
-from dragoman.schema.http import ModelList
+from dragoman.schema.http import ModeList, ModelList
 
 Feature = Literal[
     "planMode", "permissions", "questions", "toolCalls", "toolResults", "textMessages", "images",
@@ -164,8 +164,10 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     """From the command and a working directory."""
     ask: bytes
     """The line that asks, or several."""
-    read: Callable[[bytes], ModelList | None]
-    """The answer; None: a line about something else. No models: it does not tell. Pure."""
+    read: Callable[[bytes], ModelList | ModeList | None]
+    """An answer; None: a line about something else. No models: it does not tell. Pure."""
+    tells_modes: bool = False
+    """It is asked for its modes as well: people can make their own."""
     http: HttpServer | None = None
     """Where the launch's wire is HTTP; then what asks is the line of a call."""
 

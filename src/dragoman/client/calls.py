@@ -30,11 +30,11 @@ from dragoman.schema.http import (
     Health,
     Http,
     InstallAgent,
+    ListingQuery,
     Message,
     MessageQuery,
     ModeList,
     ModelList,
-    ModelQuery,
     PatchSession,
     Pending,
     ProcessList,
@@ -146,15 +146,16 @@ def install(agent: str, wanted: InstallAgent) -> ApiCall[None]:
     return replace(_post(path, wanted, _nothing), timeout_s=INSTALL_S)
 
 
-def models(agent: str, query: ModelQuery) -> ApiCall[ModelList]:
+def models(agent: str, query: ListingQuery) -> ApiCall[ModelList]:
     """List an agent's models."""
     path = f"/v1/agents/{_segment(agent)}/models"
     return ApiCall("GET", path, _body(ModelList), params=_params(query), timeout_s=ASK_S)
 
 
-def modes(agent: str) -> ApiCall[ModeList]:
+def modes(agent: str, query: ListingQuery) -> ApiCall[ModeList]:
     """List an agent's modes."""
-    return ApiCall("GET", f"/v1/agents/{_segment(agent)}/modes", _body(ModeList))
+    path = f"/v1/agents/{_segment(agent)}/modes"
+    return ApiCall("GET", path, _body(ModeList), params=_params(query), timeout_s=ASK_S)
 
 
 def processes() -> ApiCall[ProcessList]:

@@ -35,9 +35,9 @@ from dragoman.schema.http import (
     EventQuery,
     Health,
     InstallAgent,
+    ListingQuery,
     ModeList,
     ModelList,
-    ModelQuery,
     PatchSession,
     Pending,
     ProcessList,
@@ -133,11 +133,11 @@ class Client:
 
     def models(self, agent: str, *, refresh: bool = False) -> ModelList:
         """List an agent's models; `refresh` asks the agent again."""
-        return self._do(calls.models(agent, ModelQuery(refresh=refresh)))
+        return self._do(calls.models(agent, ListingQuery(refresh=refresh)))
 
-    def modes(self, agent: str) -> ModeList:
-        """List an agent's modes."""
-        return self._do(calls.modes(agent))
+    def modes(self, agent: str, *, refresh: bool = False) -> ModeList:
+        """List an agent's modes; `refresh` asks the agent again, where people make their own."""
+        return self._do(calls.modes(agent, ListingQuery(refresh=refresh)))
 
     def tokens(self) -> TokenList:
         """List the tokens, without their secrets."""

@@ -41,13 +41,15 @@ async def list_processes(request: Request) -> Response:
 
 async def list_modes(request: Request) -> Response:
     """An agent's modes."""
-    adapter = daemon_of(request.scope).agents.adapter(request.path_params["agent"])
-    return answer(schema.ModeList(modes=adapter.modes))
+    agents = daemon_of(request.scope).agents
+    adapter = agents.adapter(request.path_params["agent"])
+    wanted = query(schema.ListingQuery, request.scope["query_string"])
+    return answer(await agents.modes(adapter, refresh=wanted.refresh))
 
 
 async def list_models(request: Request) -> Response:
     """An agent's models."""
     agents = daemon_of(request.scope).agents
     adapter = agents.adapter(request.path_params["agent"])
-    wanted = query(schema.ModelQuery, request.scope["query_string"])
+    wanted = query(schema.ListingQuery, request.scope["query_string"])
     return answer(await agents.models(adapter, refresh=wanted.refresh))

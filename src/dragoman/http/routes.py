@@ -248,12 +248,16 @@ ROUTES: tuple[Route, ...] = (
            body=schema.InstallAgent, body_required=False,
            problems=(*_BODY, UnsupportedAgent, InstallFailed, Unavailable)),
     _route("get", "/v1/agents/{agent}/modes", agents.list_modes, "list_modes",
-           "List an agent's modes.", response=schema.ModeList, problems=(UnsupportedAgent,)),
+           "List an agent's modes, with those that people have made where it has such.",
+           description="An agent that has such is asked, as for its models; those of a project's "
+           "own folder are not listed, and can be used in it.",
+           query=schema.ListingQuery, response=schema.ModeList,
+           problems=(InvalidRequest, UnsupportedAgent)),
     _route("get", "/v1/agents/{agent}/models", agents.list_models, "list_models",
            "List an agent's models, as the agent itself tells them.",
            description="What it tells is good for ten minutes; `refresh` asks it again. Where it "
            "cannot be asked, these are the models that are known of it.",
-           query=schema.ModelQuery, response=schema.ModelList,
+           query=schema.ListingQuery, response=schema.ModelList,
            problems=(InvalidRequest, UnsupportedAgent)),
     _route("get", "/v1/processes", agents.list_processes, "list_processes",
            "List the processes that run now: for whom, since when, their trees and cost.",

@@ -149,8 +149,8 @@ class ModelInfo(Http, frozen=True, kw_only=True):
     default_variant: str | None = None
 
 
-class ModelQuery(Http, frozen=True, kw_only=True):
-    """How to list an agent's models."""
+class ListingQuery(Http, frozen=True, kw_only=True):
+    """How to list an agent's models or modes."""
 
     refresh: bool = False
     """Ask the agent again, also where its answer is known."""

@@ -13,11 +13,11 @@ from dragoman.schema.agents import AgentList as AgentList
 from dragoman.schema.agents import AgentProcess as AgentProcess
 from dragoman.schema.agents import FeatureSupport as FeatureSupport
 from dragoman.schema.agents import InstallAgent as InstallAgent
+from dragoman.schema.agents import ListingQuery as ListingQuery
 from dragoman.schema.agents import ModeInfo as ModeInfo
 from dragoman.schema.agents import ModelInfo as ModelInfo
 from dragoman.schema.agents import ModeList as ModeList
 from dragoman.schema.agents import ModelList as ModelList
-from dragoman.schema.agents import ModelQuery as ModelQuery
 from dragoman.schema.agents import ProcessInfo as ProcessInfo
 from dragoman.schema.agents import ProcessList as ProcessList
 from dragoman.schema.agents import ServerStatus as ServerStatus

@@ -12,8 +12,8 @@ import pytest
 
 from dragoman.facts import Catalogue, Launch
 from dragoman.runtime.processes import linux
-from dragoman.runtime.provision.models import Catalogues
-from dragoman.schema.http import ModelInfo, ModelList
+from dragoman.runtime.provision.models import Catalogues, Listing
+from dragoman.schema.http import ModeInfo, ModelInfo, ModeList, ModelList
 from tests.installable_agent import executable
 
 _marks = itertools.count()
@@ -42,7 +42,8 @@ def stand_in(folder: Path, script: str) -> tuple[str, ...]:
     return (str(executable(folder / "agent", script)),)
 
 
-def ids(models: ModelList | None) -> list[str] | None:
+def ids(listing: Listing) -> list[str] | None:
+    models = listing.models
     return None if models is None else [model.id for model in models.models]
 
 
@@ -61,11 +62,11 @@ def test_an_agent_is_asked_once_and_again_where_somebody_wants_it(tmp_path: Path
     async def talk() -> list[list[str] | None]:
         asked, mark = catalogues()
         answers = [
-            await asked.models(CATALOGUE, command, "1"),
-            await asked.models(CATALOGUE, command, "1"),
-            await asked.models(CATALOGUE, command, "1", refresh=True),
-            await asked.models(CATALOGUE, command, "1"),
-            await asked.models(CATALOGUE, command, "2"),
+            await asked.listing(CATALOGUE, command, "1"),
+            await asked.listing(CATALOGUE, command, "1"),
+            await asked.listing(CATALOGUE, command, "1", refresh=True),
+            await asked.listing(CATALOGUE, command, "1"),
+            await asked.listing(CATALOGUE, command, "2"),
         ]
         assert left(mark) == []
         return [ids(answer) for answer in answers]
@@ -73,12 +74,38 @@ def test_an_agent_is_asked_once_and_again_where_somebody_wants_it(tmp_path: Path
     assert asyncio.run(talk()) == [["m1"], ["m1"], ["m2"], ["m2"], ["m3"]]
 
 
+MODES_FIRST = """#!/bin/sh
+read models
+read modes
+echo '{"modes":["poet"]}'
+echo '{"other":1}'
+echo '{"models":["m1"]}'
+cat > /dev/null
+"""
+
+
+def test_an_agent_may_be_asked_for_its_modes_as_well(tmp_path: Path) -> None:
+    def read_both(message: bytes) -> ModelList | ModeList | None:
+        names = msgspec.json.decode(message).get("modes", ())
+        modes = (ModeInfo(id=name, name=name, description="") for name in names)
+        return ModeList(modes=tuple(modes)) if names else read(message)
+
+    both = msgspec.structs.replace(
+        CATALOGUE, ask=b'{"ask":1}\n{"ask":2}', read=read_both, tells_modes=True
+    )
+    command = stand_in(tmp_path, MODES_FIRST)
+    listing = asyncio.run(catalogues()[0].listing(both, command, None))
+    assert ids(listing) == ["m1"]
+    assert listing.modes is not None
+    assert [mode.id for mode in listing.modes.modes] == ["poet"]
+
+
 def test_an_answer_has_its_lifetime(tmp_path: Path) -> None:
     command = stand_in(tmp_path, ANSWERS)
 
     async def talk() -> list[list[str] | None]:
         asked, _ = catalogues(lifetime_s=0.0)
-        return [ids(await asked.models(CATALOGUE, command, None)) for _ in range(2)]
+        return [ids(await asked.listing(CATALOGUE, command, None)) for _ in range(2)]
 
     assert asyncio.run(talk()) == [["m1"], ["m2"]]
 
@@ -88,7 +115,7 @@ def test_who_asks_at_the_same_time_gets_the_same_answer(tmp_path: Path) -> None:
 
     async def talk() -> list[list[str] | None]:
         asked, _ = catalogues()
-        asking = (asked.models(CATALOGUE, command, None, refresh=True) for _ in range(5))
+        asking = (asked.listing(CATALOGUE, command, None, refresh=True) for _ in range(5))
         return [ids(answer) for answer in await asyncio.gather(*asking)]
 
     assert asyncio.run(talk()) == [["m1"]] * 5
@@ -110,7 +137,7 @@ def test_one_that_does_not_answer_is_given_up_and_nothing_of_it_is_left(
 
     async def talk() -> None:
         asked, mark = catalogues(deadline_s=0.3)
-        assert await asked.models(CATALOGUE, command, None) is None
+        assert await asked.listing(CATALOGUE, command, None) == Listing()
         assert left(mark) == []
 
     asyncio.run(talk())
@@ -132,7 +159,7 @@ def test_one_that_cannot_answer_is_not_waited_for(script: str, tmp_path: Path) -
     async def talk() -> None:
         asked, mark = catalogues(deadline_s=60.0)
         async with asyncio.timeout(10):
-            assert await asked.models(CATALOGUE, command, None) is None
+            assert await asked.listing(CATALOGUE, command, None) == Listing()
         assert left(mark) == []
 
     asyncio.run(talk())
@@ -144,8 +171,8 @@ def test_one_that_did_not_answer_is_left_alone_for_a_while(tmp_path: Path) -> No
     async def talk() -> None:
         asked, _ = catalogues()
         for _ in range(3):
-            assert await asked.models(CATALOGUE, command, None) is None
-        await asked.models(CATALOGUE, command, None, refresh=True)
+            assert await asked.listing(CATALOGUE, command, None) == Listing()
+        await asked.listing(CATALOGUE, command, None, refresh=True)
 
     asyncio.run(talk())
     assert (tmp_path / "agent.asked").read_text() == "x\n" * 2
@@ -157,13 +184,13 @@ def test_a_daemon_that_stops_leaves_none_that_was_being_asked(tmp_path: Path) ->
 
     async def talk() -> None:
         asked, mark = catalogues(deadline_s=60.0)
-        asking = asyncio.create_task(asked.models(CATALOGUE, command, None))
+        asking = asyncio.create_task(asked.listing(CATALOGUE, command, None))
         await asyncio.to_thread(begun.read_bytes)  # a pipe: it has begun
         asked.stop()
         await asked.stopped()
         assert left(mark) == []
-        assert await asked.models(CATALOGUE, command, None) is None
-        assert await asking is None
+        assert await asked.listing(CATALOGUE, command, None) == Listing()
+        assert await asking == Listing()
 
     os.mkfifo(begun)
     asyncio.run(talk())

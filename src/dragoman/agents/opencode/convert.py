@@ -14,7 +14,14 @@ from dragoman.agents.opencode import native
 from dragoman.agents.opencode.delivery import Delivery
 from dragoman.agents.opencode.items import Messages
 from dragoman.agents.opencode.launch import Calls, prompt_parts
-from dragoman.agents.opencode.notices import MOST_RETRIES, Notices, call_failed, gave_up, report
+from dragoman.agents.opencode.notices import (
+    MOST_RETRIES,
+    Notices,
+    call_failed,
+    gave_up,
+    is_stack_trace,
+    report,
+)
 from dragoman.agents.opencode.requests import PendingRequests
 from dragoman.agents.opencode.settings import SessionSettings, read_windows
 from dragoman.agents.opencode.subagents import Owner, Sessions
@@ -516,9 +523,23 @@ class EventReader:
             owner = self._talk.sessions.owner(session)
             message = str(error.data.get("message") or error.name)
             yield from self._talk.notices.note("subagent.error", message, owner, session)
-        elif not self._talk.state.has_failed and self._talk.state.turn is not TurnState.IDLE:
+        elif self._talk.state.turn is TurnState.SENT:
+            yield from self._error_before_work(error)
+        elif self._talk.state.works and not self._talk.state.has_failed:
             self._talk.state.has_failed = True
             yield report(error)
+
+    def _error_before_work(self, error: native.ErrorInfo) -> Iterator[Step]:
+        """OpenCode does not take the message, for example because it knows no such agent.
+
+        Or it is the second telling of the turn before, which is a stack trace (1.18.33).
+        """
+        if not is_stack_trace(error):
+            for message_id in self._talk.delivery.in_flight:
+                self._talk.delivery.pop(message_id)
+                yield Delivered(message_id=message_id)
+            yield report(error)
+            yield from self._talk.end_turn("failed")
 
     # --- Messages ---
 

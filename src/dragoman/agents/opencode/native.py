@@ -382,6 +382,16 @@ class Provider(Native, frozen=True, kw_only=True):
     models: dict[str, ModelEntry] = {}
 
 
+class AgentInfo(Native, frozen=True, kw_only=True):
+    """One of `GET /agent`."""
+
+    name: str
+    description: str | None = None
+    mode: str | None = None
+    """`primary`, `subagent` or `all`."""
+    hidden: bool | None = None
+
+
 class Providers(Native, frozen=True, kw_only=True):
     """`GET /config/providers`."""
 

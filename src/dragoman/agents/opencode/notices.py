@@ -109,6 +109,11 @@ def report(error: native.ErrorInfo) -> Report:
     )
 
 
+def is_stack_trace(error: native.ErrorInfo) -> bool:
+    """Whether it is for OpenCode's developers; people were told before (1.18.33)."""
+    return "\n    at " in str(error.data.get("message"))
+
+
 def gave_up(status: native.StatusInfo) -> Report:
     """The model does not answer, however often it is asked."""
     text = status.message.lower()

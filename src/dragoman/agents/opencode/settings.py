@@ -14,10 +14,10 @@ from dragoman.agents.opencode.launch import HARMLESS, SERVER
 from dragoman.facts import Catalogue, Launch
 from dragoman.schema.commands import Configure
 from dragoman.schema.events import SessionUpdated
-from dragoman.schema.http import ModelInfo, ModelList
+from dragoman.schema.http import ModeInfo, ModelInfo, ModeList, ModelList
 from dragoman.wire import counts
 from dragoman.wire.decode import decode
-from dragoman.wire.http import HttpCaller
+from dragoman.wire.http import HttpCaller, call_in
 
 
 def _rule(permission: str, action: str, pattern: str = "*") -> dict[str, str]:
@@ -90,7 +90,7 @@ class SessionSettings:
 
     def turn_params(self) -> dict[str, Any]:
         """For a turn: what OpenCode would otherwise choose by itself."""
-        params: dict[str, Any] = {"agent": "plan" if self.plans else "build"}
+        params: dict[str, Any] = {"agent": "plan" if self.plans else self.agent_mode}
         provider, _, model = (self.model or "").partition("/")
         if model:
             params["model"] = {"providerID": provider, "modelID": model}
@@ -99,7 +99,7 @@ class SessionSettings:
         return params
 
 
-# --- Models ---
+# --- Models and modes ---
 
 _providers = msgspec.json.Decoder(native.Providers)
 
@@ -115,12 +115,22 @@ def read_windows(body: bytes) -> dict[str, int]:
     return windows
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _ModelsAnswer(msgspec.Struct, frozen=True):
     body: native.Providers
-    status: int = 0
 
 
-_answer = msgspec.json.Decoder(_Answer)
+class _AgentsAnswer(msgspec.Struct, frozen=True):
+    body: list[native.AgentInfo]
+
+
+_caller = HttpCaller[str]()
+_ASK_MODELS = _caller.request("GET /config/providers", None, "models")
+_ASK_AGENTS = _caller.request("GET /agent", None, "agents")
+_MODELS_ANSWER, _AGENTS_ANSWER = (
+    b'{"id":%s,' % msgspec.json.encode(call_in(line).id) for line in (_ASK_MODELS, _ASK_AGENTS)
+)
+_models_answer = msgspec.json.Decoder(_ModelsAnswer)
+_agents_answer = msgspec.json.Decoder(_AgentsAnswer)
 
 
 def launch_for_models(command: tuple[str, ...], cwd: str) -> Launch:
@@ -129,11 +139,27 @@ def launch_for_models(command: tuple[str, ...], cwd: str) -> Launch:
     return Launch(argv=argv, cwd=cwd, wire="http")
 
 
-def read_models(message: bytes) -> ModelList | None:
-    """The models, if this line is the answer."""
-    if not message.startswith(b'{"id":"dragoman-'):
-        return None
-    body = decode(message, _answer).body
+def read_listing(message: bytes) -> ModelList | ModeList | None:
+    """The models or the modes, if this line is an answer."""
+    if message.startswith(_MODELS_ANSWER):
+        return _models(decode(message, _models_answer).body)
+    if message.startswith(_AGENTS_ANSWER):
+        return _modes(decode(message, _agents_answer).body)
+    return None
+
+
+def _modes(agents: list[native.AgentInfo]) -> ModeList:
+    """The agents that a person can talk to; others are for subagents, or OpenCode's own work."""
+    return ModeList(
+        modes=tuple(
+            ModeInfo(id=each.name, name=each.name.capitalize(), description=each.description or "")
+            for each in agents
+            if each.mode != "subagent" and not each.hidden
+        )
+    )
+
+
+def _models(body: native.Providers) -> ModelList:
     models = [
         ModelInfo(
             id=f"{provider.id}/{model.id}",
@@ -149,8 +175,9 @@ def read_models(message: bytes) -> ModelList | None:
 
 CATALOGUE = Catalogue(
     launch=launch_for_models,
-    ask=HttpCaller[str]().request("GET /config/providers", None, "models"),
-    read=read_models,
+    ask=b"\n".join((_ASK_MODELS, _ASK_AGENTS)),
+    read=read_listing,
+    tells_modes=True,
     http=SERVER,
 )
-"""How OpenCode is asked for its models."""
+"""How OpenCode is asked for its models, and for its agents, which are modes here."""

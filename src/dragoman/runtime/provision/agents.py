@@ -31,12 +31,12 @@ from dragoman.facts import is_since
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.process import Lives
 from dragoman.runtime.provision.install import Installer, InstallProgress
-from dragoman.runtime.provision.models import Catalogues
+from dragoman.runtime.provision.models import Catalogues, Listing
 from dragoman.runtime.provision.skills import SkillLibrary
 from dragoman.runtime.provision.versions import DEADLINE_S, Versions, ensure_version
 from dragoman.runtime.session.secrets import Secrets
 from dragoman.runtime.shared.pool import Servers
-from dragoman.schema.http import ModelList
+from dragoman.schema.http import ModeList, ModelList
 from dragoman.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -122,15 +122,25 @@ class Agents:
 
     async def models(self, adapter: Adapter, *, refresh: bool = False) -> ModelList:
         """An agent's models: as it tells them itself, else as its adapter knows them."""
-        told: ModelList | None = None
-        if adapter.catalogue is not None:
-            found = await self.with_version(adapter)
-            if found is not None:
-                told = await self._catalogues.models(
-                    adapter.catalogue, found.command, found.version, refresh=refresh
-                )
+        listing = await self._listing(adapter, refresh)
         known = ModelList(models=adapter.models, default_model=adapter.default_model)
-        return known if told is None else told
+        return listing.models or known
+
+    async def modes(self, adapter: Adapter, *, refresh: bool = False) -> ModeList:
+        """An agent's modes; those of its adapter first, the first is what a session begins with."""
+        modes = {mode.id: mode for mode in adapter.modes}
+        if adapter.catalogue is not None and adapter.catalogue.tells_modes:
+            listing = await self._listing(adapter, refresh)
+            modes |= {mode.id: mode for mode in (listing.modes.modes if listing.modes else ())}
+        return ModeList(modes=tuple(modes.values()))
+
+    async def _listing(self, adapter: Adapter, refresh: bool) -> Listing:
+        found = None if adapter.catalogue is None else await self.with_version(adapter)
+        if adapter.catalogue is None or found is None:
+            return Listing()
+        return await self._catalogues.listing(
+            adapter.catalogue, found.command, found.version, refresh=refresh
+        )
 
     # --- Finding ---
 

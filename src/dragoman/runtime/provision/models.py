@@ -1,4 +1,4 @@
-"""The models of an agent, asked of the agent itself and cached."""
+"""The models and modes of an agent, asked of the agent itself and cached."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.errors import DaemonError
 from dragoman.facts import Catalogue
 from dragoman.runtime.processes.process import AgentSubprocess
 from dragoman.runtime.shared.http_process import HttpProcess, LineProcess
-from dragoman.schema.http import ModelList
+from dragoman.schema.http import ModeList, ModelList
 from dragoman.settings import child_environ
 from dragoman.wire.jsonl import Oversize
 
@@ -34,8 +35,15 @@ Key = tuple[tuple[str, ...], str | None]
 """A command, and the version that it is."""
 
 
-class _CachedModels(Struct, frozen=True):
-    models: ModelList | None
+class Listing(Struct, frozen=True):
+    """What an agent tells; None: it does not, or not in time."""
+
+    models: ModelList | None = None
+    modes: ModeList | None = None
+
+
+class _CachedListing(Struct, frozen=True):
+    listing: Listing
     until: float
 
 
@@ -49,32 +57,32 @@ class Catalogues:
         self._lifetime_s = lifetime_s
         self._deadline_s = deadline_s
         self._count = itertools.count()
-        self._cache: dict[Key, _CachedModels] = {}
-        self._asking: dict[Key, asyncio.Task[ModelList | None]] = {}
+        self._cache: dict[Key, _CachedListing] = {}
+        self._asking: dict[Key, asyncio.Task[Listing]] = {}
         self._stopped = False
 
-    async def models(
+    async def listing(
         self,
         catalogue: Catalogue,
         command: tuple[str, ...],
         version: str | None,
         *,
         refresh: bool = False,
-    ) -> ModelList | None:
-        """What the agent says it has; None where it does not tell, or not in time."""
+    ) -> Listing:
+        """What the agent says it has."""
         if self._stopped:
-            return None
+            return Listing()
         key = (command, version)
-        told = self._cache.get(key)
-        if told is not None and not refresh and time.monotonic() < told.until:
-            return told.models
+        cached = self._cache.get(key)
+        if cached is not None and not refresh and time.monotonic() < cached.until:
+            return cached.listing
         if key not in self._asking:
             task = asyncio.create_task(self._learn(catalogue, key))
             self._asking[key] = task
             task.add_done_callback(lambda _: self._asking.pop(key, None))
         asking = self._asking[key]
         await asyncio.wait([asking])  # who goes away does not take it from the others
-        return None if asking.cancelled() else asking.result()
+        return Listing() if asking.cancelled() else asking.result()
 
     def stop(self) -> None:
         """The daemon stops: nobody is asked any more."""
@@ -87,13 +95,13 @@ class Catalogues:
         if self._asking:
             await asyncio.wait(self._asking.values())
 
-    async def _learn(self, catalogue: Catalogue, key: Key) -> ModelList | None:
-        models = await self._ask(catalogue, key[0])
-        good_s = PATIENCE_S if models is None else self._lifetime_s
-        self._cache[key] = _CachedModels(models, time.monotonic() + good_s)
-        return models
+    async def _learn(self, catalogue: Catalogue, key: Key) -> Listing:
+        listing = await self._ask(catalogue, key[0])
+        good_s = PATIENCE_S if listing.models is None else self._lifetime_s
+        self._cache[key] = _CachedListing(listing, time.monotonic() + good_s)
+        return listing
 
-    async def _ask(self, catalogue: Catalogue, command: tuple[str, ...]) -> ModelList | None:
+    async def _ask(self, catalogue: Catalogue, command: tuple[str, ...]) -> Listing:
         news = asyncio.Event()
         # No session can have this name, so no session is swept with it.
         mark = f"{self._mark}:models+{next(self._count)}"
@@ -112,30 +120,36 @@ class Catalogues:
         try:
             async with asyncio.timeout(patience * self._deadline_s):
                 await process.start(launch, child_environ())
-                await process.send(catalogue.ask)
+                for line in catalogue.ask.splitlines():
+                    await process.send(line)
                 return await _answer(catalogue, process, news)
         except (DaemonError, TimeoutError) as error:
             log.info("%s does not tell its models: %s", command[0], error or "no answer in time")
-            return None
+            return Listing()
         finally:
             await process.end(_END_DEADLINE_S)
 
 
-async def _answer(
-    catalogue: Catalogue, process: LineProcess, news: asyncio.Event
-) -> ModelList | None:
+async def _answer(catalogue: Catalogue, process: LineProcess, news: asyncio.Event) -> Listing:
+    listing = Listing()
     while not process.drained:
         await news.wait()
         news.clear()
         while process.waiting:
             for message in process.take():
-                models = _models_in(catalogue, message)
-                if models is not None:
-                    return models if models.models else None
-    return None
+                match _read(catalogue, message):
+                    case ModelList(models=()):
+                        return listing
+                    case ModelList() as models:
+                        listing = replace(listing, models=models)
+                    case ModeList() as modes:
+                        listing = replace(listing, modes=modes)
+                if listing.models and (listing.modes or not catalogue.tells_modes):
+                    return listing
+    return listing
 
 
-def _models_in(catalogue: Catalogue, message: bytes | Oversize) -> ModelList | None:
+def _read(catalogue: Catalogue, message: bytes | Oversize) -> ModelList | ModeList | None:
     if isinstance(message, Oversize):
         return None
     try:

@@ -24,7 +24,9 @@ def ensure_supported(
 ) -> None:
     """Raise InvalidRequest for what the agent cannot honour; `known` are all there are."""
     modes = [mode.id for mode in adapter.modes]
-    if wanted.agent_mode is not None and wanted.agent_mode not in modes:
+    # A project may have modes of its own: only the agent knows them, and says so if it does not.
+    has_more = adapter.catalogue is not None and adapter.catalogue.tells_modes
+    if wanted.agent_mode is not None and wanted.agent_mode not in modes and not has_more:
         raise ModeNotSupported(adapter.id, "agentMode", wanted.agent_mode, modes)
     mode = wanted.permission_mode
     if mode is not None and mode not in adapter.permission_modes:

@@ -493,7 +493,8 @@ class EventReader:
     def _status(self, status: native.StatusInfo, session: str) -> Iterator[Step]:
         owner = self._talk.sessions.owner(session)
         match status.type:
-            case "busy":
+            case "busy" if not self._talk.delivery.is_waiting:
+                # It repeats a message before it works on it: else this is of the turn before.
                 yield from self._work(owner)
             case "retry":
                 yield from self._talk.messages.retract(session)

@@ -30,13 +30,13 @@ class History:
         self._events = events
         self._read: set[str] = set()
         """The sessions whose messages were asked for since the stream broke."""
-        self._has_doubt = False
-        """OpenCode did not work on a message that it has; it may have been about to."""
+        self._is_idle = False
+        """OpenCode did not work when it was asked last."""
 
     def begin(self) -> Iterator[Step]:
         """The stream was opened: where a session is, something may have been missed."""
         if self._talk.state.is_open:
-            self._has_doubt = False
+            self._is_idle = False
             yield from self._look()
 
     def _look(self) -> Iterator[Step]:
@@ -117,24 +117,25 @@ class History:
         for session in self._talk.sessions.running:
             if session not in busy:
                 yield from self._talk.sessions.end(session)
-        if self._talk.state.session_id in busy:
-            return
+        if not self._talk.state.is_in_turn or self._talk.state.session_id in busy:
+            self._is_idle = False
+        elif not self._is_idle:
+            # Its last words may be on their way: what is read from now on has all of them.
+            self._is_idle = True
+            yield from self._look()
+        else:
+            self._is_idle = False
+            yield from self._end_turn()
+
+    def _end_turn(self) -> Iterator[Step]:
         for message_id in self._talk.delivery.take_doubtful():
             yield from self._talk.refuse(message_id, Overdue())
         if self._talk.state.works:
             yield from self._talk.end_turn(self._talk.state.outcome)
         elif self._talk.state.is_in_turn and not self._talk.delivery.is_waiting:
-            yield from self._unanswered()
-
-    def _unanswered(self) -> Iterator[Step]:
-        """OpenCode has a message, and does not work on it: why, it has told to nobody."""
-        if not self._has_doubt:
-            self._has_doubt = True
-            yield from self._look()
-            return
-        message = "OpenCode did not answer the message, and why was lost with its event stream"
-        yield Report(message=message, code="no_answer")
-        yield from self._talk.end_turn("failed")
+            message = "OpenCode did not answer the message, and why was lost with its event stream"
+            yield Report(message=message, code="no_answer")
+            yield from self._talk.end_turn("failed")
 
 
 def _is_unknown(reply: Reply) -> bool:

@@ -27,7 +27,7 @@ def environ(url: str, home: str) -> dict[str, str]:
         "XDG_STATE_HOME": f"{home}/.local/state",
         "XDG_CACHE_HOME": f"{home}/.cache",
         "OPENCODE_CONFIG_CONTENT": config(url),
-        # Of the models that it knows of itself it would make a list first: 2 s and 200 MB (1.18.33).
+        # It would first list all the models that it has heard of: 2 s and 200 MB (1.18.33).
         "OPENCODE_MODELS_PATH": f"{home}/{_MODELS}",
         **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF},
     }

@@ -16,6 +16,7 @@ _OFF = ("MODELS_FETCH", "AUTOUPDATE", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE"
 
 
 _MODELS = "models.json"
+_VARIANTS = ("low", "medium", "high")
 
 
 def environ(url: str, home: str) -> dict[str, str]:
@@ -46,7 +47,7 @@ def config(url: str, more: Mapping[str, Any] | None = None) -> str:
         "attachment": True,
         "limit": {"context": 200_000, "output": 8_000},
         "modalities": {"input": ["text", "image"], "output": ["text"]},
-        "variants": {name: {"reasoningEffort": name} for name in ("low", "medium", "high")},
+        "variants": {name: {"reasoningEffort": name} for name in _VARIANTS},
     }
     provider = {
         "npm": "@ai-sdk/openai-compatible",
@@ -96,6 +97,11 @@ def delegate(task: str) -> Block:
     return _call("task", description="Help", prompt=task, subagent_type="general")
 
 
+def plan(text: str, request: str) -> tuple[Block, ...]:
+    """A list of what is to be done: OpenCode's plan agent only writes its plan as an answer."""
+    return (_call("todowrite", todos=[{"content": text, "status": "pending", "priority": "low"}]),)
+
+
 PROBE_RECIPES = ProbeRecipes(
     environ=environ,
     files=files,
@@ -105,7 +111,9 @@ PROBE_RECIPES = ProbeRecipes(
     ask=ask,
     delegate=delegate,
     mcp=lambda server, tool, arguments: _call(f"{server}_{tool}", **arguments),
+    plan=plan,
     variant="reasoning_effort",
+    variants=_VARIANTS,
 )
 """What `dragoman conform` does with OpenCode."""
 

@@ -21,7 +21,8 @@ ADAPTER = Adapter(
     name="OpenCode",
     event_prefix="opencode",
     capabilities=Capabilities(
-        native=_FEATURES - {"itemStarted"},
+        # `session.deleted` comes only where another client deletes the session.
+        native=_FEATURES - {"itemStarted", "sessionLifecycle"},
         # A message that joins a turn is not answered if the turn is aborted; so it waits.
         shown=_FEATURES - {"steer"},
     ),

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import assert_never
 
-import msgspec
 from msgspec import Raw
 
 from dragoman.adapter import Spec
 from dragoman.agents.opencode import native
 from dragoman.agents.opencode.delivery import Delivery
+from dragoman.agents.opencode.history import History
 from dragoman.agents.opencode.items import Messages
 from dragoman.agents.opencode.launch import Calls, prompt_parts
 from dragoman.agents.opencode.notices import (
@@ -50,10 +50,12 @@ from dragoman.steps import (
     Step,
     Update,
 )
-from dragoman.wire.jsonrpc import Reply, Result, RpcError
+from dragoman.wire.http import NO_ANSWER
+from dragoman.wire.jsonrpc import Overdue, Reply, Result, RpcError
 
-MISSED = 20
-"""So many messages are read again after the stream broke."""
+KNOWN = 100
+"""In so many messages of a session that is resumed a message is looked for, which may be there."""
+ALREADY_DELIVERED = "OpenCode had this message before it, or the daemon, was restarted"
 
 
 # --- The conversation's state ---
@@ -158,6 +160,16 @@ class ConversationState:
         self.turn = TURN_TRANSITIONS[self.turn].get(trigger, self.turn)
 
     @property
+    def is_open(self) -> bool:
+        """The session is open."""
+        return self.session is SessionState.OPEN
+
+    @property
+    def is_in_turn(self) -> bool:
+        """A message is on its way, or OpenCode works."""
+        return self.turn is not TurnState.IDLE
+
+    @property
     def works(self) -> bool:
         """OpenCode works on a turn."""
         return self.turn in (TurnState.BUSY, TurnState.STOPPING)
@@ -216,6 +228,13 @@ class Conversation:
         self.models.clear()
         self.state.end_turn(Trigger.TURN_ENDED)
         yield EndTurn(outcome=outcome, usage=self.usage.end_turn())
+
+    def refuse(self, message_id: str, reply: Reply) -> Iterator[Step]:
+        """OpenCode does not have a message that was sent."""
+        self.delivery.pop(message_id)
+        yield Delivered(message_id=message_id)
+        yield call_failed("OpenCode did not take the message", reply)
+        yield from self.end_turn("failed")
 
     def close(self) -> None:
         """The process is gone: forget what was on its way, and who worked."""
@@ -284,10 +303,14 @@ class OpenCodeConverter:
                 assert_never(command)
 
     def _prompt(self, prompt: Prompt) -> Iterator[Step]:
-        if self._talk.state.session is not SessionState.OPEN:
+        if not self._talk.state.is_open:
             self._talk.delivery.enqueue(prompt)
             if self._talk.state.session is SessionState.CLOSED:
                 yield from self.on_open(self._spec)
+            return
+        native_id = self._talk.delivery.pop_known(prompt)
+        if native_id is not None:
+            yield from self._already_delivered(prompt, native_id)
             return
         path = f"/session/{self._talk.state.session_id}"
         rules = self._talk.settings.new_rules()
@@ -301,6 +324,16 @@ class OpenCodeConverter:
             # Calls are not carried out in order: the message waits for the rules it is under.
             self._talk.waiting_prompt = send
             yield self._talk.calls.patch(path, "rules", {"permission": rules})
+
+    def _already_delivered(self, prompt: Prompt, native_id: str) -> Iterator[Step]:
+        """Show a message that OpenCode got before a restart, in a turn that is over."""
+        owner = self._talk.sessions.owner(self._talk.state.session_id or "")
+        yield Delivered(message_id=prompt.message_id)
+        yield BeginTurn(metadata={"native_message_id": native_id})
+        yield from self._talk.notices.note(
+            "not answered again", ALREADY_DELIVERED, owner, native_id
+        )
+        yield EndTurn(outcome="interrupted")
 
     def _interrupt(self) -> Iterator[Step]:
         if self._talk.state.turn is TurnState.IDLE:
@@ -324,28 +357,47 @@ class OpenCodeConverter:
                 yield from self._prompt_reply(about, reply)
             case "models" if isinstance(reply, Result):
                 self._talk.usage.windows = read_windows(reply.result)
-            case "messages" if isinstance(reply, Result):
-                yield from self._catch_up(reply.result)
-            case "permissions" if isinstance(reply, Result):
-                yield from self._asked_meanwhile(reply.result, native.PermissionAsked)
-            case "questions" if isinstance(reply, Result):
-                yield from self._asked_meanwhile(reply.result, native.QuestionAsked)
-            case "status" if isinstance(reply, Result):
-                yield from self._status_now(reply.result)
+            case "search":
+                yield from self._search_reply(about, reply)
+            case "copy":
+                yield from self._copy_reply(about, reply)
+            case _:
+                yield from self._events.history.on_reply(kind, about, reply)
 
     def _opened(self, reply: Reply) -> Iterator[Step]:
         if not isinstance(reply, Result):
             yield from self._refused(reply)
             return
         info = native.read_session(reply.result)
-        is_new = self._talk.state.session_id is None
+        is_resumed = self._talk.state.session_id is not None
         self._talk.state.session_id = self._talk.sessions.main = info.id
-        self._talk.state.trigger(Trigger.OPENED)
-        if is_new:
+        path = f"/session/{info.id}/message"
+        if is_resumed:
+            yield self._talk.calls.get(path, f"search:{info.id}", limit=KNOWN)
+        elif self._spec.fork:
+            yield self._talk.calls.get(path, f"copy:{info.id}")
+        else:
             yield Claim(info.id)
-        yield Bind(info.id)
+            yield from self._open(info.id)
+
+    def _open(self, session: str) -> Iterator[Step]:
+        self._talk.state.trigger(Trigger.OPENED)
+        yield Bind(session)
         for prompt in self._talk.delivery.take_queue():
             yield from self._prompt(prompt)
+
+    def _search_reply(self, session: str, reply: Reply) -> Iterator[Step]:
+        """Know the messages that OpenCode got before it, or the daemon, was restarted."""
+        if isinstance(reply, Result):
+            self._talk.delivery.on_history(native.read_history(reply.result))
+        yield from self._open(session)
+
+    def _copy_reply(self, session: str, reply: Reply) -> Iterator[Step]:
+        """Know what is in a fork: OpenCode (1.18.33) tells of each message that it copied."""
+        if isinstance(reply, Result):
+            self._talk.messages.ignore(native.read_history(reply.result))
+        yield Claim(session)
+        yield from self._open(session)
 
     def _refused(self, reply: Reply) -> Iterator[Step]:
         """The session cannot be opened; one that OpenCode does not know ends."""
@@ -365,45 +417,14 @@ class OpenCodeConverter:
             yield EndTurn(outcome="failed")
 
     def _prompt_reply(self, message_id: str, reply: Reply) -> Iterator[Step]:
-        if isinstance(reply, Result) or not self._talk.delivery.pop(message_id):
+        if isinstance(reply, Result) or not self._talk.delivery.is_in_flight(message_id):
             return
-        yield Delivered(message_id=message_id)
-        yield call_failed("OpenCode did not take the message", reply)
-        yield from self._talk.end_turn("failed")
-
-    # --- After the stream broke ---
-
-    def _catch_up(self, body: bytes) -> Iterator[Step]:
-        for message in native.read_history(body):
-            if self._talk.messages.is_over(message.info.id):
-                continue
-            if message.info.role == "user" or self._talk.state.turn is not TurnState.IDLE:
-                yield from self._message_parts(message)
-        yield self._talk.calls.get("/permission", "permissions")
-        yield self._talk.calls.get("/question", "questions")
-        yield self._talk.calls.get("/session/status", "status")
-
-    def _message_parts(self, message: native.StoredMessage) -> Iterator[Step]:
-        incomplete = msgspec.structs.replace(message.info, time=native.MessageTime())
-        yield from self._events.message(incomplete)
-        for part in message.parts:
-            yield from self._events.part(part)
-        yield from self._events.message(message.info)
-
-    def _asked_meanwhile(
-        self, body: bytes, kind: type[native.PermissionAsked | native.QuestionAsked]
-    ) -> Iterator[Step]:
-        for asked in native.read_requests(body, kind):
-            if self._talk.sessions.owner(asked.session_id).subagent or self._talk.sessions.is_main(
-                asked.session_id
-            ):
-                yield from self._events.request(asked)
-        yield from self._talk.requests.release(everything=True)
-
-    def _status_now(self, body: bytes) -> Iterator[Step]:
-        busy = msgspec.json.decode(body)
-        if self._talk.state.works and self._talk.state.session_id not in busy:
-            yield from self._talk.end_turn(self._talk.state.outcome)
+        if isinstance(reply, Overdue) or reply.code == NO_ANSWER:
+            # The connection broke: whether OpenCode has the message, only its history tells.
+            self._talk.delivery.doubt(message_id)
+            yield from self._events.history.begin()
+        else:
+            yield from self._talk.refuse(message_id, reply)
 
     # --- From the agent ---
 
@@ -417,6 +438,7 @@ class EventReader:
 
     def __init__(self, talk: Conversation) -> None:
         self._talk = talk
+        self.history = History(talk, self)
 
     def receive(self, message: bytes) -> Iterator[Step]:
         """Translate an event."""
@@ -450,7 +472,7 @@ class EventReader:
                 yield from self._talk.requests.settled(event)
             case None:
                 if kind == native.CONNECTED:
-                    yield from self._missed()
+                    yield from self.history.begin()
             case _:
                 assert_never(event)
 
@@ -463,12 +485,6 @@ class EventReader:
             yield from self._talk.requests.permission(asked)
         else:
             yield from self._talk.requests.question(asked)
-
-    def _missed(self) -> Iterator[Step]:
-        """Ask for what was said meanwhile; how OpenCode stands now comes last."""
-        if self._talk.state.session is SessionState.OPEN:
-            path = f"/session/{self._talk.state.session_id}/message"
-            yield self._talk.calls.get(path, "messages", limit=MISSED)
 
     # --- Sessions ---
 
@@ -484,7 +500,8 @@ class EventReader:
     def _status(self, status: native.StatusInfo, session: str) -> Iterator[Step]:
         owner = self._talk.sessions.owner(session)
         match status.type:
-            case "busy":
+            case "busy" if not self._talk.delivery.is_waiting:
+                # It repeats a message before it works on it: else this is of the turn before.
                 yield from self._work(owner)
             case "retry":
                 yield from self._talk.messages.retract(session)
@@ -549,7 +566,7 @@ class EventReader:
         if info.role == "user":
             self._talk.messages.user_messages.add(info.id)
             return
-        if self._talk.messages.is_over(info.id):
+        if self._talk.messages.is_over(info.id) or self._talk.messages.is_ignored(info.id):
             return
         yield from self._work(owner)
         yield from self._model(info, owner)
@@ -581,6 +598,8 @@ class EventReader:
     def part(self, raw: Raw) -> Iterator[Step]:
         """A part of a message begins, grows or is complete."""
         part = native.read_part(raw)
+        if self._talk.messages.is_ignored(part.message_id):
+            return
         owner = self._talk.sessions.owner(part.session_id)
         yield from self._talk.notices.part(part, owner)
         if part.message_id in self._talk.messages.user_messages:

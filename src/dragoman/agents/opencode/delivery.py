@@ -14,6 +14,10 @@ class Delivery:
         self._queue: list[Prompt] = []
         """What waits for the session to be open."""
         self._in_flight: dict[str, Prompt] = {}
+        self._doubtful: set[str] = set()
+        """Messages in flight of which OpenCode did not say that it took them."""
+        self._known: dict[str, str] = {}
+        """Messages that the session has from before it was opened here → OpenCode's ids."""
 
     def enqueue(self, prompt: Prompt) -> None:
         """A message waits until the session is open."""
@@ -28,6 +32,36 @@ class Delivery:
         """A message is on its way."""
         self._in_flight[prompt.message_id] = prompt
 
+    def on_history(self, messages: list[native.StoredMessage]) -> None:
+        """The session is resumed, and its last messages are these."""
+        for message in messages:
+            for part in map(native.read_part, message.parts):
+                own = self.echo(part) if isinstance(part, native.TextPart) else None
+                if own is not None:
+                    self._known[own] = message.info.id
+
+    def pop_known(self, prompt: Prompt) -> str | None:
+        """OpenCode's id of a message that it got before it, or the daemon, died."""
+        return self._known.pop(prompt.message_id, None)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether OpenCode has not repeated some message."""
+        return bool(self._in_flight)
+
+    def is_in_flight(self, message_id: str) -> bool:
+        """Whether a message is on its way."""
+        return message_id in self._in_flight
+
+    def doubt(self, message_id: str) -> None:
+        """Nobody said whether OpenCode has a message."""
+        self._doubtful.add(message_id)
+
+    def take_doubtful(self) -> list[str]:
+        """The messages that OpenCode does not have, now that all it has was read."""
+        doubtful, self._doubtful = self._doubtful, set()
+        return [message_id for message_id in self._in_flight if message_id in doubtful]
+
     def pop(self, message_id: str) -> bool:
         """A message has arrived, or will not; whether it was on its way."""
         return self._in_flight.pop(message_id, None) is not None
@@ -37,12 +71,9 @@ class Delivery:
         message_id = (part.metadata or {}).get(OWN_KEY)
         return message_id if isinstance(message_id, str) else None
 
-    @property
-    def in_flight(self) -> list[str]:
-        """What was sent and not repeated."""
-        return list(self._in_flight)
-
     def reset(self) -> None:
         """Forget everything: the process is gone, and the session still has the messages."""
         self._queue.clear()
         self._in_flight.clear()
+        self._doubtful.clear()
+        self._known.clear()

@@ -27,6 +27,10 @@ class OpenMessage:
         """How it ends, where that was told before all that is in it."""
         self.is_finished = False
         """All that is in it was told."""
+        self.texts: dict[str, str] = {}
+        """Its texts that are complete, by their parts."""
+        self.is_rewritten = False
+        """A text is another one than was streamed: a piece was lost, or a plugin changed it."""
 
 
 class OpenText:
@@ -36,6 +40,8 @@ class OpenText:
         self.message_id = message_id
         self.is_thought = is_thought
         self.is_shown = False
+        self.has_gap = False
+        """Pieces of it may have been missed: the rest is shown when it is complete."""
         self.text = ""
 
 
@@ -47,11 +53,35 @@ class Messages:
         self._texts: dict[str, OpenText] = {}
         self._over: set[str] = set()
         """Messages and parts that are complete: what is told of them again changes nothing."""
+        self._ignored: set[str] = set()
+        """Messages that are in the session from before: those that a fork was made of."""
         self.user_messages: set[str] = set()
+
+    def ignore(self, messages: list[native.StoredMessage]) -> None:
+        """These messages are not of this session."""
+        self._ignored.update(message.info.id for message in messages)
+
+    def is_ignored(self, message_id: str) -> bool:
+        """Whether nothing is told of a message."""
+        return message_id in self._ignored
 
     def is_over(self, message_id: str) -> bool:
         """Whether a message is complete."""
         return message_id in self._over
+
+    def knows(self, message_id: str) -> bool:
+        """Whether something was told of a message."""
+        return (
+            message_id in self._over
+            or message_id in self._messages
+            or message_id in self._ignored
+            or message_id in self.user_messages
+        )
+
+    def mark_gaps(self) -> None:
+        """The stream broke: of what is being written, pieces may be missing."""
+        for text in self._texts.values():
+            text.has_gap = True
 
     def has_open(self, session: str) -> bool:
         """Whether a session has a message of which nobody has told how it ends."""
@@ -91,10 +121,11 @@ class Messages:
         for message_id, message in self._messages.items():
             if message.owner.session != session or not message.is_open:
                 continue
-            yield from self._end_thoughts(message_id)
+            yield from self._end_texts(message_id)
             yield CompleteItem(key=message.key, status="failed", fields={"reason": "retracted"})
             message.key += "'"
-            message.is_open = False
+            message.is_open = message.is_rewritten = False
+            message.texts.clear()
 
     # --- Texts ---
 
@@ -104,15 +135,20 @@ class Messages:
             return
         yield from self._grow(part.id, part, owner, part.text)
         if part.time is not None and part.time.end is not None:
-            text = self._texts.pop(part.id, None)
+            text = self._texts.pop(part.id)
             self._over.add(part.id)
-            if text is not None and text.is_thought:
+            if text.is_thought:
                 yield CompleteItem(key=part.id, content=(Reasoning(text=part.text),))
+            elif (message := self._messages.get(part.message_id)) is not None:
+                message.texts[part.id] = part.text
+                message.is_rewritten |= part.text != text.text
 
     def delta(self, delta: native.PartDelta, owner: Owner) -> Iterator[Step]:
         """The next piece."""
         text = self._texts.get(delta.part_id)
         if delta.part_id in self._over or delta.message_id in self._over or text is None:
+            return
+        if text.has_gap:
             return
         text.text += delta.delta
         if delta.delta:
@@ -128,7 +164,7 @@ class Messages:
             text = self._texts[part_id] = OpenText(part.message_id, is_thought=is_thought)
             if is_thought:
                 yield from self._show(part_id, text, owner)
-        # Pieces may have been lost with the stream; what a plugin made of a text is not shown.
+        # Pieces may have been lost with the stream.
         fresh = whole[len(text.text) :] if whole.startswith(text.text) else ""
         text.text = whole if fresh else text.text
         if fresh:
@@ -187,24 +223,29 @@ class Messages:
     def _close(
         self, message_id: str, message: OpenMessage, info: native.MessageInfo
     ) -> Iterator[Step]:
+        yield from self._end_texts(message_id)
         del self._messages[message_id]
         self._over.add(message_id)
-        yield from self._end_thoughts(message_id)
         status, fields = _ending(info, message)
         if not message.is_open and info.error is None:
             yield message.owner.item(
                 key=message.key, kind="message", role="assistant", native_id=message_id
             )
         if message.is_open or info.error is None:
-            yield CompleteItem(key=message.key, status=status, fields=fields)
+            content = (
+                (Text(text="".join(message.texts.values())),) if message.is_rewritten else None
+            )
+            yield CompleteItem(key=message.key, content=content, status=status, fields=fields)
 
-    def _end_thoughts(self, message_id: str) -> Iterator[Step]:
+    def _end_texts(self, message_id: str) -> Iterator[Step]:
         for part_id, text in list(self._texts.items()):
             if text.message_id == message_id:
                 del self._texts[part_id]
                 self._over.add(part_id)
                 if text.is_thought:
                     yield CompleteItem(key=part_id, status="failed")
+                elif (message := self._messages.get(message_id)) is not None:
+                    message.texts[part_id] = text.text
 
     def end_turn(self) -> None:
         """Forget what was being written; what still comes of it is over."""
@@ -217,6 +258,7 @@ class Messages:
         """Forget everything: the process is gone."""
         self.end_turn()
         self._over.clear()
+        self._ignored.clear()
         self.user_messages.clear()
 
 

@@ -15,6 +15,10 @@ _OFF = ("MODELS_FETCH", "AUTOUPDATE", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE"
         "EXTERNAL_SKILLS")  # fmt: skip
 
 
+_MODELS = "models.json"
+_VARIANTS = ("low", "medium", "high")
+
+
 def environ(url: str, home: str) -> dict[str, str]:
     """The environment for a model on loopback, with an empty home."""
     return {
@@ -24,8 +28,15 @@ def environ(url: str, home: str) -> dict[str, str]:
         "XDG_STATE_HOME": f"{home}/.local/state",
         "XDG_CACHE_HOME": f"{home}/.cache",
         "OPENCODE_CONFIG_CONTENT": config(url),
+        # It would first list all the models that it has heard of: 2 s and 200 MB (1.18.33).
+        "OPENCODE_MODELS_PATH": f"{home}/{_MODELS}",
         **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF},
     }
+
+
+def files(url: str) -> dict[str, str]:
+    """What that home holds: no models but those of the configuration."""
+    return {_MODELS: "{}"}
 
 
 def config(url: str, more: Mapping[str, Any] | None = None) -> str:
@@ -36,7 +47,7 @@ def config(url: str, more: Mapping[str, Any] | None = None) -> str:
         "attachment": True,
         "limit": {"context": 200_000, "output": 8_000},
         "modalities": {"input": ["text", "image"], "output": ["text"]},
-        "variants": {name: {"reasoningEffort": name} for name in ("low", "medium", "high")},
+        "variants": {name: {"reasoningEffort": name} for name in _VARIANTS},
     }
     provider = {
         "npm": "@ai-sdk/openai-compatible",
@@ -86,15 +97,23 @@ def delegate(task: str) -> Block:
     return _call("task", description="Help", prompt=task, subagent_type="general")
 
 
+def plan(text: str, request: str) -> tuple[Block, ...]:
+    """A list of what is to be done: OpenCode's plan agent only writes its plan as an answer."""
+    return (_call("todowrite", todos=[{"content": text, "status": "pending", "priority": "low"}]),)
+
+
 PROBE_RECIPES = ProbeRecipes(
     environ=environ,
+    files=files,
     run=run,
     write=write,
     look=lambda path: _call("read", filePath=path),
     ask=ask,
     delegate=delegate,
     mcp=lambda server, tool, arguments: _call(f"{server}_{tool}", **arguments),
+    plan=plan,
     variant="reasoning_effort",
+    variants=_VARIANTS,
 )
 """What `dragoman conform` does with OpenCode."""
 

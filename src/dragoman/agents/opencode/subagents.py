@@ -34,6 +34,8 @@ class Sessions:
         self._running: set[str] = set()
         self._unlinked_calls: dict[str, str] = {}
         """Calls of `task` without a session so far, by their keys → the session that made them."""
+        self._missed: dict[str, tuple[str, str]] = {}
+        """Sessions that a call names, and nobody has told of → that call's key, and its session."""
 
     def owner(self, session: str) -> Owner:
         """Whose a message is."""
@@ -59,13 +61,16 @@ class Sessions:
         else:
             self._unlinked_calls.pop(key, None)
             known = self._children.get(child)
-            if known is not None and known.parent != key:
+            if known is None:
+                self._missed[child] = key, session
+            elif known.parent != key:
                 self._children[child] = Owner(session=child, subagent=child, parent=key)
 
     def begin(self, info: native.SessionInfo) -> Iterator[Step]:
         """A subagent's session is there: a status item is open as long as it works."""
         if info.id in self._children:
             return
+        self._missed.pop(info.id, None)
         calls = (key for key, session in self._unlinked_calls.items() if session == info.parent_id)
         parent = next(calls, None)
         self._unlinked_calls.pop(parent or "", None)
@@ -81,6 +86,12 @@ class Sessions:
             content=(Status(label="subagent", detail=info.title or info.agent),),
         )
 
+    def begin_missed(self) -> Iterator[Step]:
+        """Begin what is only known by the calls that name it: their events were lost."""
+        for child, (key, session) in list(self._missed.items()):
+            self._unlinked_calls[key] = session
+            yield from self.begin(native.SessionInfo(id=child, parent_id=session))
+
     def end(self, session: str) -> Iterator[Step]:
         """A subagent has done its work."""
         if session in self._running:
@@ -91,6 +102,7 @@ class Sessions:
         """The turn is over, and whatever was below it."""
         self._running.clear()
         self._unlinked_calls.clear()
+        self._missed.clear()
 
     def reset(self) -> None:
         """The process is gone."""

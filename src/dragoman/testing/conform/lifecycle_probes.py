@@ -63,7 +63,7 @@ def _remembers(context: ProbeContext) -> None:
 def variant(context: ProbeContext) -> None:
     """A model's variant is chosen for a session, and changed in it."""
     models = {model.id: model.variants or () for model in context.adapter.models}
-    listed = models.get(context.adapter.default_model or "", context.probe_recipes.variants)
+    listed = models.get(context.adapter.default_model or "") or context.probe_recipes.variants
     expect(len(listed) > 1, "variants of the default model", listed or "none")
     first, second = listed[0], listed[-1]
     talk = context.open(variant=first)

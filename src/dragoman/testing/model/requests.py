@@ -56,7 +56,8 @@ class ModelRequest:
     @property
     def is_subagent(self) -> bool:
         """Whether a subagent asks, by the headers that agents mark such requests with."""
-        return any(name.endswith(("-agent-id", "-subagent")) for name in self.headers)
+        marks = ("-agent-id", "-subagent", "-parent-session-id")
+        return any(name.endswith(marks) for name in self.headers)
 
     @property
     def streams(self) -> bool:

@@ -49,6 +49,8 @@ class OpenCodeAgent(LiveAgent):
     }
 
     def environ(self, url: str, home: Path) -> dict[str, str]:
+        for path, content in probes.files(url).items():
+            (home / path).write_text(content)
         return probes.environ(url, str(home))
 
     def shell(self, command: str) -> Block:

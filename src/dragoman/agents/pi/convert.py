@@ -9,8 +9,8 @@ from typing import Any, assert_never
 import msgspec
 
 from dragoman.adapter import Spec
-from dragoman.agents.pi import native
-from dragoman.agents.pi.delivery import ALREADY_DELIVERED, SentMessages, content_of
+from dragoman.agents.pi import delivery, native, tools
+from dragoman.agents.pi.delivery import SentMessages, content_of
 from dragoman.agents.pi.items import CUT_OFF, INTERRUPTED, RETRACTED, Messages, parts_of
 from dragoman.agents.pi.launch import FIRST_WITH_MCP, servers_of
 from dragoman.agents.pi.notices import Notices, model_error
@@ -190,6 +190,8 @@ class PiConverter:
         self._native_id: str | None = None
         self._error: Report | None = None
         """Why the last answer failed, should Pi not try again."""
+        self._stop_reason: str | None = None
+        """Why the turn's last answer ended, in Pi's word."""
 
     # --- To the agent ---
 
@@ -263,18 +265,15 @@ class PiConverter:
                 yield from self._tool_end(line)
             case native.UiRequest(method=method) if method in DIALOGS:
                 yield self._requests.ask(line)
-            case native.UiRequest(status_key=key, status_text=str(id)) if key == ALREADY_DELIVERED:
-                self._sent_messages.drop(id)
-                yield from self._handled(id, is_new=False)
             case native.UiRequest():
-                yield from self._notices.extension(line)
+                yield from self._shown(line)
             case native.InfoChanged(name=name):
                 yield Update(body=SessionUpdated(title=name or ""))
             case native.LevelChanged(level=level):
                 yield from self._settings.on_level(level)
             case native.ExtensionError():
                 detail = ": ".join(filter(None, (line.event, line.error)))
-                yield from self._notices.status("extension.error", detail, status="failed")
+                yield from self._notices.status("pi.extension.error", detail, status="failed")
             case native.UnknownJson(json=value):
                 kind = value.get("type") if isinstance(value, dict) else None
                 yield Unparsed(error=f"unknown message type {kind!r}", location="pi")
@@ -310,6 +309,17 @@ class PiConverter:
                 yield from self._notices.retry(line)
             case _:
                 return  # what repeats, or says nothing; `IGNORED` says why of each
+
+    def _shown(self, line: native.UiRequest) -> Iterator[Step]:
+        """What an extension shows; ours tells us something."""
+        match line.status_key:
+            case delivery.ALREADY_DELIVERED if line.status_text is not None:
+                self._sent_messages.drop(line.status_text)
+                yield from self._handled(line.status_text, is_new=False)
+            case tools.REPLACED_FILE if line.status_text is not None:
+                self._tools.on_replaced_file(line.status_text)
+            case _:
+                yield from self._notices.extension(line)
 
     def _tool_end(self, line: native.ToolEnd) -> Iterator[Step]:
         yield from self._requests.withdraw(line.tool_call_id, self._state.withdrawal)
@@ -423,10 +433,13 @@ class PiConverter:
     def _message_end(self, message: native.Message) -> Iterator[Step]:
         if message.role == "user":
             yield from self._stored(Trigger.NAME)
+        if message.role == "toolResult":
+            self._usage.add_tool(message)
         if message.role != "assistant":
             return
         yield from self._messages.finish(message)
         self._usage.add(message)
+        self._stop_reason = message.stop_reason
         match message.stop_reason:
             case "error" if not self._state.is_interrupting:
                 self._error = model_error(message.error_message)
@@ -482,9 +495,10 @@ class PiConverter:
         if context is not None:
             yield Update(body=SessionUpdated(context=context))
         if was_running:
-            yield EndTurn(outcome=outcome, usage=self._usage.end_turn())
+            usage = self._usage.end_turn()
+            yield EndTurn(outcome=outcome, usage=usage, stop_reason=self._stop_reason)
         self._messages.calls.clear()
-        self._error, self._state.is_interrupting = None, False
+        self._error, self._stop_reason, self._state.is_interrupting = None, None, False
         yield from self._send_postponed()
 
     # --- The process ---
@@ -518,7 +532,7 @@ class PiConverter:
         for state in (self._messages, self._requests, self._sent_messages):
             state.clear()
         self._state.trigger(Trigger.EXIT)
-        self._error, self._state.is_interrupting = None, False
+        self._error, self._stop_reason, self._state.is_interrupting = None, None, False
         self._native_id = None
 
 

@@ -1,11 +1,15 @@
 // Dragoman gives this file to each Pi session that it starts (`pi -e`). It asks a person, through
-// Dragoman, before a tool that may change something runs; names the session's MCP servers; and sees
-// to it that a message that is sent again, after a crash, is taken once. No file of the user's is
-// touched but Pi's own of this conversation, in which each message has Dragoman's id beside it.
+// Dragoman, before a tool that may change something runs; tells what a file held that is written
+// anew; names the session's MCP servers; and sees to it that a message that is sent again, after a
+// crash, is taken once. It writes to no file; Pi stores Dragoman's id beside each message.
+
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 
 const READS = new Set(["read", "grep", "find", "ls", "tool_search"]);
 const MCP = "DRAGOMAN_PI_MCP";
 const ASKS = "DRAGOMAN_PI_ASKS";
+const LONGEST_FILE = 1024 * 1024;
 const MESSAGE_ID = "application/x-dragoman-message-id";
 
 export default function (pi: any) {
@@ -29,13 +33,17 @@ export default function (pi: any) {
   };
 
   pi.on("tool_call", async (event: any, ctx: any) => {
-    if (!asks || reads(event.toolName)) return undefined;
-    const about = { toolCallId: event.toolCallId, toolName: event.toolName, input: event.input };
-    const answer = await ctx.ui.input("dragoman.permission", JSON.stringify(about), {
-      signal: ctx.signal,
-    });
-    if (answer === "allow") return undefined;
-    return { block: true, reason: answer || "The user declined this tool call." };
+    if (asks && !reads(event.toolName)) {
+      const about = { toolCallId: event.toolCallId, toolName: event.toolName, input: event.input };
+      const answer = await ctx.ui.input("dragoman.permission", JSON.stringify(about), {
+        signal: ctx.signal,
+      });
+      if (answer !== "allow") {
+        return { block: true, reason: answer || "The user declined this tool call." };
+      }
+    }
+    if (event.toolName === "write") tellWhatIsReplaced(event, ctx);
+    return undefined;
   });
 
   pi.registerCommand("dragoman-permissions", {
@@ -44,6 +52,24 @@ export default function (pi: any) {
       asks = words.trim() !== "allow";
     },
   });
+}
+
+// Pi does not tell what a file held before it is written anew, and Dragoman shows the change.
+function tellWhatIsReplaced(event: any, ctx: any) {
+  const path = resolve(ctx.cwd, String(event.input?.path ?? ""));
+  if (!existsSync(path)) return;
+  const replaced = { toolCallId: event.toolCallId, content: readText(path) };
+  ctx.ui.setStatus("dragoman.replaced", JSON.stringify(replaced));
+}
+
+function readText(path: string): string | null {
+  try {
+    if (statSync(path).size > LONGEST_FILE) return null;
+    const text = readFileSync(path, "utf8");
+    return text.includes("\0") || text.includes("\ufffd") ? null : text;
+  } catch {
+    return null; // what cannot be read need not be shown, and the tool says itself what is wrong
+  }
 }
 
 // Dragoman sends its id of a message as an image before the others. Pi stores the id with the

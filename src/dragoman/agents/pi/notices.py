@@ -87,7 +87,7 @@ class Notices:
             detail = "\n".join(line.widget_lines)
         told = {name: value for name, value in msgspec.to_builtins(line).items()
                 if value not in (None, [], ()) and name not in ("id", "type")}  # fmt: skip
-        label = f"extension.{_SHOWS.get(line.method, line.method)}"
+        label = f"pi.extension.{_SHOWS.get(line.method, line.method)}"
         status: ItemStatus = "failed" if line.notify_type == "error" else "completed"
         yield from self.status(label, detail, Json(json=told), status=status)
 

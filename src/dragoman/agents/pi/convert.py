@@ -272,8 +272,7 @@ class PiConverter:
             case native.LevelChanged(level=level):
                 yield from self._settings.on_level(level)
             case native.ExtensionError():
-                detail = ": ".join(filter(None, (line.event, line.error)))
-                yield from self._notices.status("pi.extension.error", detail, status="failed")
+                yield from self._notices.extension_error(line)
             case native.UnknownJson(json=value):
                 kind = value.get("type") if isinstance(value, dict) else None
                 yield Unparsed(error=f"unknown message type {kind!r}", location="pi")

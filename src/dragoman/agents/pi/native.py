@@ -313,12 +313,14 @@ class UiRequest(Line, frozen=True, kw_only=True, tag="extension_ui_request"):
     status_text: str | None = None
     widget_key: str | None = None
     widget_lines: tuple[str, ...] | None = None
+    widget_placement: str | None = None
     text: str | None = None
 
 
 class ExtensionError(Line, frozen=True, kw_only=True, tag="extension_error"):
     """An extension failed."""
 
+    extension_path: str | None = None
     event: str | None = None
     error: str | None = None
 

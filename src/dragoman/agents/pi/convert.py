@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import msgspec
 
 from dragoman.adapter import Spec
-from dragoman.agents.pi import native
+from dragoman.agents.pi import delivery, native, tools
 from dragoman.agents.pi.delivery import SentMessages, content_of
 from dragoman.agents.pi.items import CUT_OFF, INTERRUPTED, RETRACTED, Messages, parts_of
 from dragoman.agents.pi.launch import FIRST_WITH_MCP, servers_of
@@ -52,6 +52,7 @@ CHANGES = ("set_model", "set_thinking_level")
 """The commands that change how a session works."""
 NOT_FOUND = "No session found matching"
 TOO_LONG = "the model's answer was cut off at its limit (max_output_tokens)"
+NOT_AGAIN = "Pi had this message before it, or the daemon, was restarted"
 
 # --- State ---
 #
@@ -59,6 +60,9 @@ TOO_LONG = "the model's answer was cut off at its limit (max_output_tokens)"
 # `agent_end`), where it tries again, compacts, or takes up a message that waited. 0.80.4 and newer
 # say `agent_settled` at the end. Older ones do not (0.73.1): there each `agent_end` may be the
 # last, so we ask for Pi's state (PROBE). What makes Pi go on, it says before it answers.
+#
+# A process begins in STARTING, until it has named its conversation. No message is sent before: the
+# daemon must have stored the name, or its next process would not find a message that this one had.
 #
 # `ConversationState` outlives processes: it says what becomes of a failed resume. Pi stores a
 # conversation with its first message (1.5.0), or only with the first answer (0.73.1). A process
@@ -71,6 +75,8 @@ TOO_LONG = "the model's answer was cut off at its limit (max_output_tokens)"
 class Trigger(Enum):
     """What moves the state machines."""
 
+    OPEN = auto()
+    """The process has named its conversation."""
     START = auto()
     """A run begins, or Pi says that it will go on."""
     END = auto()
@@ -90,6 +96,7 @@ class Trigger(Enum):
 class RunState(Enum):
     """What the current process does."""
 
+    STARTING = auto()
     IDLE = auto()
     RUNNING = auto()
     ENDING = auto()
@@ -108,16 +115,17 @@ class ConversationState(Enum):
 
 
 RUN_TRANSITIONS: dict[RunState, dict[Trigger, RunState]] = {
-    RunState.IDLE: {Trigger.START: RunState.RUNNING},
+    RunState.STARTING: {Trigger.OPEN: RunState.IDLE, Trigger.START: RunState.RUNNING},
+    RunState.IDLE: {Trigger.START: RunState.RUNNING, Trigger.EXIT: RunState.STARTING},
     RunState.RUNNING: {
         Trigger.END: RunState.ENDING,
         Trigger.SETTLE: RunState.IDLE,
-        Trigger.EXIT: RunState.IDLE,
+        Trigger.EXIT: RunState.STARTING,
     },
     RunState.ENDING: {
         Trigger.START: RunState.RUNNING,
         Trigger.SETTLE: RunState.IDLE,
-        Trigger.EXIT: RunState.IDLE,
+        Trigger.EXIT: RunState.STARTING,
     },
 }
 CONVERSATION_TRANSITIONS: dict[ConversationState, dict[Trigger, ConversationState]] = {
@@ -134,6 +142,37 @@ CONVERSATION_TRANSITIONS: dict[ConversationState, dict[Trigger, ConversationStat
 }
 
 
+class SessionState:
+    """The two state machines, and whether a person interrupts the turn."""
+
+    def __init__(self, *, resumes: bool) -> None:
+        self.run = RunState.STARTING
+        self.conversation = ConversationState.STORED if resumes else ConversationState.NEW
+        self.is_interrupting = False
+        """Whatever fails until the turn's end is the person's doing."""
+
+    def trigger(self, trigger: Trigger) -> None:
+        """Move both on."""
+        run, conversation = self.run, self.conversation
+        self.run = RUN_TRANSITIONS[run].get(trigger, run)
+        self.conversation = CONVERSATION_TRANSITIONS[conversation].get(trigger, conversation)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether Pi works, or may go on."""
+        return self.run in (RunState.RUNNING, RunState.ENDING)
+
+    @property
+    def cut_reason(self) -> str:
+        """Why a message that is not complete is not."""
+        return INTERRUPTED if self.is_interrupting else CUT_OFF
+
+    @property
+    def withdrawal(self) -> str:
+        """Why Pi goes on without an answer."""
+        return "interrupt" if self.is_interrupting else "agent"
+
+
 class PiConverter:
     """Speaks to one Pi process after another, for one session."""
 
@@ -147,30 +186,24 @@ class PiConverter:
         self._requests = Requests(spec.directory)
         self._commands = 0
         """How many commands of our own were sent; the last one is named by it."""
-        self._run = RunState.IDLE
-        resumes = spec.native_session_id is not None
-        self._conversation = ConversationState.STORED if resumes else ConversationState.NEW
+        self._state = SessionState(resumes=spec.native_session_id is not None)
         self._native_id: str | None = None
-        self._is_interrupting = False
-        """A person interrupts the turn; whatever fails until its end says so."""
         self._error: Report | None = None
         """Why the last answer failed, should Pi not try again."""
-
-    def _advance(self, trigger: Trigger) -> None:
-        """Move both state machines on."""
-        run, conversation = self._run, self._conversation
-        self._run = RUN_TRANSITIONS[run].get(trigger, run)
-        self._conversation = CONVERSATION_TRANSITIONS[conversation].get(trigger, conversation)
+        self._stop_reason: str | None = None
+        """Why the turn's last answer ended, in Pi's word."""
 
     # --- To the agent ---
 
     def command(self, command: Command) -> Iterator[Step]:
         """Translate what a person says."""
         match command:
+            case Prompt() if self._state.run is RunState.STARTING:
+                self._sent_messages.postpone(command)
             case Prompt():
                 yield self._prompt(command)
             case Interrupt():
-                self._is_interrupting = True
+                self._state.is_interrupting = True
                 yield self._interrupt()
             case AnswerPermission() | AnswerQuestion():
                 told, declined = self._requests.answer(command)
@@ -190,7 +223,7 @@ class PiConverter:
         return _line(
             id=prompt.message_id,
             type="prompt",
-            streamingBehavior="followUp" if self._run is RunState.IDLE else "steer",
+            streamingBehavior="steer" if self._state.is_running else "followUp",
             **content_of(prompt),
         )
 
@@ -198,7 +231,7 @@ class PiConverter:
         """Stop the turn. What waits to join it is taken back first: the run that is stopped would
         take it up, and not answer it (1.5.0)."""
         joins = self._sent_messages.is_waiting or self._sent_messages.is_unanswered
-        if joins and self._run is not RunState.IDLE:
+        if joins and self._state.is_running:
             return self._command(type="clear_queue")
         return self._command(type="abort")
 
@@ -208,7 +241,7 @@ class PiConverter:
 
     def steers(self) -> bool:
         """Whether Pi works: a message that is sent meanwhile joins after its tools."""
-        return self._run is not RunState.IDLE
+        return self._state.is_running
 
     # --- From the agent ---
 
@@ -233,14 +266,13 @@ class PiConverter:
             case native.UiRequest(method=method) if method in DIALOGS:
                 yield self._requests.ask(line)
             case native.UiRequest():
-                yield from self._notices.extension(line)
+                yield from self._shown(line)
             case native.InfoChanged(name=name):
                 yield Update(body=SessionUpdated(title=name or ""))
             case native.LevelChanged(level=level):
                 yield from self._settings.on_level(level)
             case native.ExtensionError():
-                detail = ": ".join(filter(None, (line.event, line.error)))
-                yield from self._notices.status("extension.error", detail, status="failed")
+                yield from self._notices.extension_error(line)
             case native.UnknownJson(json=value):
                 kind = value.get("type") if isinstance(value, dict) else None
                 yield Unparsed(error=f"unknown message type {kind!r}", location="pi")
@@ -277,11 +309,22 @@ class PiConverter:
             case _:
                 return  # what repeats, or says nothing; `IGNORED` says why of each
 
+    def _shown(self, line: native.UiRequest) -> Iterator[Step]:
+        """What an extension shows; ours tells us something."""
+        match line.status_key:
+            case delivery.ALREADY_DELIVERED if line.status_text is not None:
+                self._sent_messages.drop(line.status_text)
+                yield from self._handled(line.status_text, is_new=False)
+            case tools.REPLACED_FILE if line.status_text is not None:
+                self._tools.on_replaced_file(line.status_text)
+            case _:
+                yield from self._notices.extension(line)
+
     def _tool_end(self, line: native.ToolEnd) -> Iterator[Step]:
-        yield from self._requests.withdraw(line.tool_call_id, self._withdrawal)
+        yield from self._requests.withdraw(line.tool_call_id, self._state.withdrawal)
         content = line.result.content if line.result is not None else None
         parts = parts_of(content or ())
-        yield from self._tools.end(line, parts, interrupted=self._is_interrupting)
+        yield from self._tools.end(line, parts, interrupted=self._state.is_interrupting)
 
     # --- Messages ---
 
@@ -295,8 +338,10 @@ class PiConverter:
                 self._sent_messages.give_back()
             if not (line.success and self._sent_messages.is_unanswered):
                 yield self._command(type="abort")
-        elif line.command == "get_state" and line.success:
-            yield from self._state(line)
+        elif line.command == "get_state":
+            if line.success:
+                yield from self._on_state(line)
+            yield from self._open()
         elif line.command in CHANGES:
             # Commands run side by side: what came of one is known when it was answered (1.5.0).
             yield self._command(type="get_state")
@@ -309,7 +354,7 @@ class PiConverter:
             self._sent_messages.drop(message_id)
             yield Delivered(message_id=message_id)
             yield Report(message=line.error or "Pi refused the message", code="refused")
-            if self._run is RunState.IDLE:
+            if not self._state.is_running:
                 yield BeginTurn()
                 yield EndTurn(outcome="failed")
             return
@@ -319,33 +364,50 @@ class PiConverter:
             yield from self._handled(message_id)
             return
         self._sent_messages.accept(message_id, is_queued=disposition == "queued")
-        if self._is_interrupting and self._run is not RunState.IDLE:
+        if self._state.is_interrupting and self._state.is_running:
             yield self._interrupt()
-        if self._run is RunState.IDLE and disposition in ("started", None):
+        if not self._state.is_running and disposition in ("started", None):
             yield Delivered(message_id=message_id, echoed=True)
-        if disposition is None and self._run is RunState.IDLE:
+        if not self._state.is_running and disposition is None:
             yield _line(id=PROBE, type="get_state")
 
-    def _handled(self, message_id: str) -> Iterator[Step]:
-        """An extension has taken a message: there is no run, unless one has begun."""
+    def _handled(self, message_id: str, *, is_new: bool = True) -> Iterator[Step]:
+        """An extension has taken a message: there is no run, unless one has begun. Ours takes what
+        is not new, which is in the conversation already, in a turn that is over."""
         yield Delivered(message_id=message_id)
-        if self._run is RunState.IDLE:
+        if not self._state.is_running:
             yield BeginTurn()
-            yield EndTurn(outcome="completed")
+        if not is_new:
+            yield from self._notices.status("not answered again", NOT_AGAIN)
+        if not self._state.is_running:
+            yield EndTurn(outcome="completed" if is_new else "interrupted")
 
-    def _state(self, line: native.Response) -> Iterator[Step]:
+    def _open(self) -> Iterator[Step]:
+        """The process is ready: what waited for it is sent."""
+        if self._state.run is not RunState.STARTING:
+            return
+        self._state.trigger(Trigger.OPEN)
+        yield from self._send_postponed()
+        if self._state.is_interrupting:
+            yield self._interrupt()
+
+    def _send_postponed(self) -> Iterator[Step]:
+        for prompt in self._sent_messages.take_postponed():
+            yield self._prompt(prompt)
+
+    def _on_state(self, line: native.Response) -> Iterator[Step]:
         state = native.state_of(line)
         if state.model is not None:
             self._usage.set_model(state.model)
         yield from self._settings.on_state(state)
         if state.session_id is not None and state.session_id != self._native_id:
             self._native_id = state.session_id
-            is_new = self._conversation is ConversationState.NEW
+            is_new = self._state.conversation is ConversationState.NEW
             yield Bind(state.session_id, resumable=not is_new)
         if line.id == PROBE and not state.is_streaming and not state.is_compacting:
-            if self._run is RunState.ENDING:
-                yield from self._settle(is_aborted=self._is_interrupting)
-            elif self._run is RunState.IDLE and self._sent_messages.is_waiting:
+            if self._state.run is RunState.ENDING:
+                yield from self._settle(is_aborted=self._state.is_interrupting)
+            elif not self._state.is_running and self._sent_messages.is_waiting:
                 for message_id in self._sent_messages.pending():
                     self._sent_messages.drop(message_id)
                     yield from self._handled(message_id)
@@ -370,12 +432,15 @@ class PiConverter:
     def _message_end(self, message: native.Message) -> Iterator[Step]:
         if message.role == "user":
             yield from self._stored(Trigger.NAME)
+        if message.role == "toolResult":
+            self._usage.add_tool(message)
         if message.role != "assistant":
             return
         yield from self._messages.finish(message)
         self._usage.add(message)
+        self._stop_reason = message.stop_reason
         match message.stop_reason:
-            case "error" if not self._is_interrupting:
+            case "error" if not self._state.is_interrupting:
                 self._error = model_error(message.error_message)
             case "length":
                 self._error = Report(message=TOO_LONG, code="max_output_tokens")
@@ -385,8 +450,8 @@ class PiConverter:
 
     def _stored(self, trigger: Trigger) -> Iterator[Step]:
         """From now on the next process can resume the conversation."""
-        was_new = self._conversation is ConversationState.NEW
-        self._advance(trigger)
+        was_new = self._state.conversation is ConversationState.NEW
+        self._state.trigger(trigger)
         if was_new and self._native_id is not None:
             yield Bind(self._native_id)
 
@@ -396,39 +461,31 @@ class PiConverter:
         """Pi works, or will again: what failed is said anew."""
         yield from self._messages.resolve(RETRACTED)
         self._error = None
-        self._advance(Trigger.START)
+        self._state.trigger(Trigger.START)
 
     def _agent_end(self, will_retry: bool | None) -> Iterator[Step]:
         if will_retry:
             yield from self._messages.resolve(RETRACTED)
         elif will_retry is not None:
-            yield from self._messages.resolve(self._cut_reason)
+            yield from self._messages.resolve(self._state.cut_reason)
         else:
             yield from self._probe(Trigger.END)
 
-    @property
-    def _cut_reason(self) -> str:
-        return INTERRUPTED if self._is_interrupting else CUT_OFF
-
-    @property
-    def _withdrawal(self) -> str:
-        return "interrupt" if self._is_interrupting else "agent"
-
     def _probe(self, trigger: Trigger | None = None) -> Iterator[Step]:
         """Ask whether Pi goes on, where nothing else will say it."""
-        if trigger is None and self._run is not RunState.ENDING:
+        if trigger is None and self._state.run is not RunState.ENDING:
             return
-        self._advance(Trigger.END)
+        self._state.trigger(Trigger.END)
         yield _line(id=PROBE, type="get_state")
 
     def _settle(self, *, is_aborted: bool) -> Iterator[Step]:
         """The turn is over."""
-        was_running = self._run is not RunState.IDLE
-        self._advance(Trigger.SETTLE)
-        yield from self._messages.resolve(self._cut_reason)
-        yield from self._requests.withdraw(None, self._withdrawal)
+        was_running = self._state.is_running
+        self._state.trigger(Trigger.SETTLE)
+        yield from self._messages.resolve(self._state.cut_reason)
+        yield from self._requests.withdraw(None, self._state.withdrawal)
         outcome: Outcome = "completed"
-        if is_aborted or self._is_interrupting:
+        if is_aborted or self._state.is_interrupting:
             outcome = "interrupted"
         elif self._error is not None:
             outcome = "failed"
@@ -437,11 +494,11 @@ class PiConverter:
         if context is not None:
             yield Update(body=SessionUpdated(context=context))
         if was_running:
-            yield EndTurn(outcome=outcome, usage=self._usage.end_turn())
+            usage = self._usage.end_turn()
+            yield EndTurn(outcome=outcome, usage=usage, stop_reason=self._stop_reason)
         self._messages.calls.clear()
-        self._error, self._is_interrupting = None, False
-        for prompt in self._sent_messages.take_returned():
-            yield self._prompt(prompt)
+        self._error, self._stop_reason, self._state.is_interrupting = None, None, False
+        yield from self._send_postponed()
 
     # --- The process ---
 
@@ -457,8 +514,8 @@ class PiConverter:
         """Drop what belonged to the process that is gone."""
         why = _not_found(exit)
         if why is not None:
-            self._advance(Trigger.REFUSE)
-        if self._conversation is ConversationState.MISSING and why is not None:
+            self._state.trigger(Trigger.REFUSE)
+        if self._state.conversation is ConversationState.MISSING and why is not None:
             for message_id in self._sent_messages.pending():
                 yield Delivered(message_id=message_id)
             yield Report(message=why, code="session_not_found", details=exit.details)
@@ -473,8 +530,8 @@ class PiConverter:
             yield Used(usage=usage)
         for state in (self._messages, self._requests, self._sent_messages):
             state.clear()
-        self._advance(Trigger.EXIT)
-        self._error, self._is_interrupting = None, False
+        self._state.trigger(Trigger.EXIT)
+        self._error, self._stop_reason, self._state.is_interrupting = None, None, False
         self._native_id = None
 
 

@@ -7,6 +7,11 @@ from typing import Any
 
 from dragoman.schema.commands import Attachment, Prompt
 
+MESSAGE_ID = "application/x-dragoman-message-id"
+"""The type of what names a message to our extension."""
+ALREADY_DELIVERED = "dragoman.delivered"
+"""The status in which our extension names a message that the conversation has already."""
+
 
 class SentMessages:
     """People's messages, by our ids, which are also the ids of the commands that send them."""
@@ -20,8 +25,17 @@ class SentMessages:
         """All of these."""
         self._queued_ids: set[str] = set()
         """Those that wait in Pi's own queue, to join a turn."""
-        self._returned: list[Prompt] = []
-        """Pi gave them back when a person interrupted the turn that they were to join."""
+        self._postponed: list[Prompt] = []
+        """They are sent as soon as Pi is ready for them."""
+
+    def postpone(self, prompt: Prompt) -> None:
+        """A message is to be sent later."""
+        self._postponed.append(prompt)
+
+    def take_postponed(self) -> tuple[Prompt, ...]:
+        """What can be sent now."""
+        postponed, self._postponed = tuple(self._postponed), []
+        return postponed
 
     def add(self, prompt: Prompt) -> None:
         """A message is sent."""
@@ -36,14 +50,10 @@ class SentMessages:
     def give_back(self) -> None:
         """Pi has emptied its queue: what waited there is sent again, once the turn is over."""
         queued = [each for each in self._waiting if each in self._queued_ids]
-        self._returned += [self._prompts[each] for each in queued]
+        prompts = [self._prompts[each] for each in queued]
         for message_id in queued:
             self.drop(message_id)
-
-    def take_returned(self) -> tuple[Prompt, ...]:
-        """What is to be sent again."""
-        returned, self._returned = tuple(self._returned), []
-        return returned
+        self._postponed += prompts
 
     def is_sent(self, message_id: str | None) -> bool:
         """Whether Pi still has to answer this one."""
@@ -61,22 +71,22 @@ class SentMessages:
         for messages in (self._unanswered, self._waiting):
             if message_id in messages:
                 messages.remove(message_id)
+        self._postponed = [each for each in self._postponed if each.message_id != message_id]
         self._prompts.pop(message_id, None)
         self._queued_ids.discard(message_id)
 
     def match_echo(self) -> str | None:
         """The message that is repeated: Pi takes them in order; None: it is not ours."""
         # The answer to a command and its effects are written by different hands.
-        queue = self._waiting or self._unanswered
-        if not queue:
+        message_id = next(iter(self.pending()), None)
+        if message_id is None:
             return None
-        message_id = queue[0]
         self.drop(message_id)
         return message_id
 
     def pending(self) -> tuple[str, ...]:
         """All messages that Pi has not begun to work on."""
-        return (*self._waiting, *self._unanswered, *(each.message_id for each in self._returned))
+        return (*self._waiting, *self._unanswered, *(each.message_id for each in self._postponed))
 
     @property
     def is_waiting(self) -> bool:
@@ -89,11 +99,15 @@ class SentMessages:
         self._waiting.clear()
         self._prompts.clear()
         self._queued_ids.clear()
-        self._returned.clear()
+        self._postponed.clear()
 
 
 def content_of(prompt: Prompt) -> dict[str, Any]:
-    """A person's text with its attachments: images as such, other files by their paths."""
+    """A person's text with its attachments: images as such, other files by their paths.
+
+    The first image is none: it names the message to our extension, which takes it out.
+    """
+    name = {"type": "image", "data": prompt.message_id, "mimeType": MESSAGE_ID}
     images = [
         {
             "type": "image",
@@ -105,8 +119,7 @@ def content_of(prompt: Prompt) -> dict[str, Any]:
     ]
     files = [_mention(file) for file in prompt.attachments if file.path not in prompt.images]
     texts = [prompt.text] if prompt.text or not files else []
-    content: dict[str, Any] = {"message": "\n\n".join([*texts, *files])}
-    return {**content, "images": images} if images else content
+    return {"message": "\n\n".join([*texts, *files]), "images": [name, *images]}
 
 
 def _mention(file: Attachment) -> str:

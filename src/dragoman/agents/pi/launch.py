@@ -47,7 +47,9 @@ def _conversation(spec: Spec) -> list[str]:
         return ["--fork", spec.native_session_id, *chosen]
     if spec.native_session_id:
         return ["--session", spec.native_session_id]
-    return ["--session-id", spec.tentative_id or spec.fresh_id] if can_choose else []
+    if can_choose:
+        return ["--session-id", spec.tentative_id or spec.fresh_id]
+    return ["--session", spec.tentative_id] if spec.tentative_id else []
 
 
 def _server(config: dict[str, Any]) -> dict[str, Any]:

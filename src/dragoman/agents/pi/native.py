@@ -92,6 +92,7 @@ class Message(Struct, frozen=True, kw_only=True, rename="camel"):
     stop_reason: str | None = None
     error_message: str | None = None
     duration_ms: int | None = None
+    tool_name: str | None = None
     custom_type: str | None = None
     display: bool | None = None
     summary: str | None = None
@@ -242,6 +243,7 @@ class CompactionStart(Line, frozen=True, kw_only=True, tag="compaction_start"):
 class CompactionResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """What the conversation was compacted to."""
 
+    summary: str | None = None
     tokens_before: Any = None
     estimated_tokens_after: Any = None
     usage: Tokens | None = None
@@ -311,12 +313,14 @@ class UiRequest(Line, frozen=True, kw_only=True, tag="extension_ui_request"):
     status_text: str | None = None
     widget_key: str | None = None
     widget_lines: tuple[str, ...] | None = None
+    widget_placement: str | None = None
     text: str | None = None
 
 
 class ExtensionError(Line, frozen=True, kw_only=True, tag="extension_error"):
     """An extension failed."""
 
+    extension_path: str | None = None
     event: str | None = None
     error: str | None = None
 

@@ -24,7 +24,7 @@ _CODES = {
     429: "rate_limit_error",
 }
 _UNREACHABLE = re.compile(r"connection error|connect|fetch failed|network|socket|ECONN", re.I)
-_SHOWS = {"notify": "notice", "setStatus": "status", "setWidget": "widget", "setTitle": "title",
+SHOWS = {"notify": "notice", "setStatus": "status", "setWidget": "widget", "setTitle": "title",
           "set_editor_text": "editor_text"}  # fmt: skip
 
 
@@ -87,9 +87,15 @@ class Notices:
             detail = "\n".join(line.widget_lines)
         told = {name: value for name, value in msgspec.to_builtins(line).items()
                 if value not in (None, [], ()) and name not in ("id", "type")}  # fmt: skip
-        label = f"extension.{_SHOWS.get(line.method, line.method)}"
+        label = f"pi.extension.{SHOWS.get(line.method, line.method)}"
         status: ItemStatus = "failed" if line.notify_type == "error" else "completed"
         yield from self.status(label, detail, Json(json=told), status=status)
+
+    def extension_error(self, line: native.ExtensionError) -> Iterator[Step]:
+        """An extension failed, outside of a tool."""
+        detail = ": ".join(filter(None, (line.event, line.error)))
+        about = Json(json=msgspec.to_builtins(line))
+        yield from self.status("pi.extension.error", detail, about, status="failed")
 
     def _item(self, kind: ItemKind, *parts: ContentPart) -> StartItem:
         self._count += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from dragoman.agents.pi.tools import REPLACED_FILE
 from dragoman.facts import Block, IgnoredMessage, ProbeRecipes
 
 # --- Probes: the tools that a scripted model calls ---
@@ -134,6 +135,10 @@ IGNORED = (
     ),
     IgnoredMessage(
         where={"type": "response", "command": "abort"}, why="The turn's end says what came of it."
+    ),
+    IgnoredMessage(
+        where={"type": "extension_ui_request", "statusKey": REPLACED_FILE},
+        why="Our extension tells what `write` replaces, for the diff of its result.",
     ),
     *_role("system", "Pi's own instructions to the model, with its tools."),
     *_role("toolResult", "Repeats the result that tool_execution_end gave."),

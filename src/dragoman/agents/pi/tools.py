@@ -13,13 +13,27 @@ from msgspec import Struct
 from dragoman.agents.pi import native
 from dragoman.schema.items import FileRef, Text, ToolCall, ToolResult
 from dragoman.steps import CompleteItem, Content, Delta, ItemFields, StartItem, Step
+from dragoman.wire import decode as wire
 from dragoman.wire.diff import diff, headed
 
 SHELLS = ("bash", "powershell")
 EDITS = ("edit", "write")
+REPLACED_FILE = "dragoman.replaced"
+"""The status in which our extension tells what `write` is about to replace."""
 _EXIT_CODE = re.compile(r"\n*Command exited with code (\d{1,9})\s*$")
 _HEADER = re.compile(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")
 _MCP = "mcp__"
+
+
+class ReplacedFile(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file that is about to be written over."""
+
+    tool_call_id: str
+    content: str | None = None
+    """None: it is too long, or no text."""
+
+
+_replaced_file = msgspec.json.Decoder(ReplacedFile)
 
 
 class PendingCall(Struct):
@@ -32,6 +46,8 @@ class PendingCall(Struct):
     output: str | None = None
     """What it printed so far; None: its result has not started."""
     is_declined: bool = False
+    replaced: ReplacedFile | None = None
+    """What it replaces; None: it makes a new file, where it writes one."""
 
 
 def command_in(name: str, input: Any) -> str | None:
@@ -98,6 +114,12 @@ class Tools:
             content=(ToolCall(name=line.tool_name, arguments=arguments, call_id=key),),
             fields=call_fields(line.tool_name, line.args, self._directory),
         )
+
+    def on_replaced_file(self, text: str) -> None:
+        """Our extension tells what a call is about to replace."""
+        file = wire.decode(text.encode(), _replaced_file)
+        if file.tool_call_id in self._calls:
+            self._calls[file.tool_call_id].replaced = file
 
     def update(self, line: native.ToolUpdate) -> Iterator[Step]:
         """Pi repeats all that a tool printed so far; what is new is shown."""
@@ -168,14 +190,22 @@ class Tools:
         if call.name == "read":
             return (FileRef(path=path, action="read"),)
         if call.name == "write":
-            content = call.input.get("content")
-            # Pi does not tell what was there before: the diff is that of a new file.
-            change = diff(path, None, content) if isinstance(content, str) else None
-            return (FileRef(path=path, action="write", diff=change),)
+            return (FileRef(path=path, action="write", diff=self._written(path, call)),)
         details = line.result.details if line.result else None
         patch = details.get("patch") if isinstance(details, dict) else None
         change = headed(path, _HEADER.sub("", patch)) if isinstance(patch, str) else None
         return (FileRef(path=path, action="patch", diff=change),)
+
+    def _written(self, path: str, call: PendingCall) -> str | None:
+        """The diff of a file that was written."""
+        content, replaced = call.input.get("content"), call.replaced
+        for key, other in self._calls.items():
+            # Calls of one message are announced together, and write the same file in turn.
+            if other.name == "write" and path_in(other.input, self._directory) == path:
+                other.replaced = ReplacedFile(tool_call_id=key, content=content)
+        if not isinstance(content, str) or (replaced and replaced.content is None):
+            return None
+        return diff(path, replaced.content if replaced else None, content)
 
 
 def _result_key(call_id: str) -> str:

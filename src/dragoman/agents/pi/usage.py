@@ -38,6 +38,11 @@ class UsageMeter:
         )
         self._context = size or self._context
 
+    def add_tool(self, message: native.Message) -> None:
+        """A tool is done, and may have asked a model itself."""
+        if message.usage is not None:
+            self._add(message.tool_name or "tool", _usage_of(message.usage))
+
     def compact(self, result: native.CompactionResult) -> None:
         """A summary was made; what the conversation is now is only estimated."""
         if result.usage is not None:

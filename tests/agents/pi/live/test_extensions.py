@@ -52,7 +52,7 @@ def test_a_choice_is_a_question(pi: Bench) -> None:
     )  # fmt: skip
     live.answer(request, ["Right"])
     live.until("turn.ended")
-    assert ("extension.notice", "going Right") in statuses(live.conforms())
+    assert ("pi.extension.notice", "going Right") in statuses(live.conforms())
 
 
 def test_a_choice_that_is_not_made(pi: Bench) -> None:
@@ -61,7 +61,7 @@ def test_a_choice_that_is_not_made(pi: Bench) -> None:
     request = live.until("question.requested")
     assert live.post(f"/questions/{request['data']['question_id']}/reject").status == 204
     live.until("turn.ended")
-    assert ("extension.notice", "going undefined") in statuses(live.conforms())
+    assert ("pi.extension.notice", "going undefined") in statuses(live.conforms())
 
 
 def test_a_question_with_a_time_out_is_not_waited_for(pi: Bench) -> None:
@@ -71,7 +71,7 @@ def test_a_question_with_a_time_out_is_not_waited_for(pi: Bench) -> None:
     assert requested["metadata"]["timeout_s"] == 0.3
     (resolved,) = of_type(events, "question.resolved")
     assert (resolved["status"], resolved["metadata"]["reason"]) == ("rejected", "deadline")
-    assert ("extension.notice", "it was undefined") in statuses(events)
+    assert ("pi.extension.notice", "it was undefined") in statuses(events)
     assert (said(events), outcome(events)) == (["Done."], "completed")
     live.conforms()
 
@@ -89,7 +89,7 @@ def test_an_extension_that_fails_elsewhere_is_shown(pi: Bench) -> None:
     live = session(pi, env={"GUARD_FAILS": "1"})
     events = live.turn("Go")
     labels = dict(statuses(events))
-    assert "the guard fell over" in str(labels["extension.error"])
+    assert "the guard fell over" in str(labels["pi.extension.error"])
     assert (said(events), outcome(events)) == (["Done."], "completed")
     live.conforms()
 
@@ -104,7 +104,7 @@ def test_a_command_of_an_extension_is_a_turn_without_the_model(pi: Bench) -> Non
     heard(live, ended())
     events = live.conforms()
     assert [text(item) for item in items(events, "message", "user")] == ["/name"]
-    assert ("extension.status", "hello Rumpel") in statuses(events)
+    assert ("pi.extension.status", "hello Rumpel") in statuses(events)
     assert live.model.mains == []
     assert said(live.turn("And now?")) == ["Done."]
 
@@ -116,7 +116,7 @@ def test_an_editor_is_a_question_with_a_text_to_change(pi: Bench) -> None:
     assert request["data"]["metadata"]["prefill"] == "first\nsecond"
     live.answer(request, ["first\nthird"])
     heard(live, ended())
-    assert ("extension.notice", "got first\nthird") in statuses(live.conforms())
+    assert ("pi.extension.notice", "got first\nthird") in statuses(live.conforms())
 
 
 def test_what_an_extension_says_is_a_system_item(pi: Bench) -> None:
@@ -132,8 +132,8 @@ def test_what_an_extension_shows_is_told(pi: Bench) -> None:
     live = session(pi)
     live.turn("/show")
     shown = dict(statuses(live.conforms()))
-    assert shown["extension.widget"] == "one\ntwo"
-    assert shown["extension.title"] == "pi - guarded"
-    assert shown["extension.editor_text"] == "write here"
-    assert shown["extension.notice"] == "it failed"
+    assert shown["pi.extension.widget"] == "one\ntwo"
+    assert shown["pi.extension.title"] == "pi - guarded"
+    assert shown["pi.extension.editor_text"] == "write here"
+    assert shown["pi.extension.notice"] == "it failed"
     assert live.model.mains == []

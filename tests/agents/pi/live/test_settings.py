@@ -8,7 +8,7 @@ from tests.agents.live import Bench
 from tests.agents.pi.live.agent import PI
 from tests.agents.pi.live.extensions import configure
 from tests.agents.watch import failed_with, statuses
-from tests.testing.story import of_type, outcome, said
+from tests.testing.story import of_type, outcome, parts, said
 
 
 def compacting(url: str, home: Path) -> dict[str, str]:
@@ -49,6 +49,16 @@ def test_a_switch_to_a_model_that_pi_does_not_know_is_an_error(pi: Bench) -> Non
     assert live.info["model"] == "scripted/one"
 
 
+def test_a_turn_tells_why_its_last_answer_ended(pi: Bench) -> None:
+    live = pi.session("One.", {"text": "Two", "stop_reason": "max_tokens"})
+    live.turn("1")
+    live.turn("2")
+    ends = of_type(live.conforms(), "turn.ended")
+    assert [(end["outcome"], end["stop_reason"]) for end in ends] == [
+        ("completed", "stop"), ("failed", "length"),
+    ]  # fmt: skip
+
+
 def test_the_cost_is_what_pi_reckons(pi: Bench) -> None:
     live = pi.session({"text": "One.", "usage": {"input": 1_000_000, "output": 1_000_000}})
     (end,) = of_type(live.turn("1"), "turn.ended")
@@ -65,7 +75,9 @@ def test_a_conversation_is_compacted(pi: Bench) -> None:
     live.turn("2")
     live.turn("3")
     events = live.conforms()
-    assert statuses(events, "compacting")
+    (compaction, *_) = statuses(events, "compacting")
+    (about,) = parts(compaction, "json")
+    assert about["json"]["summary"]
     assert {data["outcome"] for data in of_type(events, "turn.ended")} == {"completed"}
 
 

@@ -66,6 +66,35 @@ def test_a_new_file_is_written_with_its_diff(pi: Bench) -> None:
     live.conforms()
 
 
+def test_a_file_is_written_over_with_the_diff_to_what_was_there(pi: Bench) -> None:
+    live = pi.session(
+        calls(tool("write", path="a.txt", content="one\nTWO\n")),
+        calls(
+            tool("write", path="a.txt", content="1\nTWO\n"),
+            tool("write", path="a.txt", content="1\n2\n"),
+        ),
+        "Done.",
+        permissionMode="bypass",
+    )
+    (live.workspace / "a.txt").write_text("one\ntwo\n")
+    changes = [file_of(result)["diff"].partition("@@ ")[2] for result in results(live.turn("Go"))]
+    assert changes == [
+        "-1,2 +1,2 @@\n one\n-two\n+TWO\n",
+        "-1,2 +1,2 @@\n-one\n+1\n TWO\n",
+        "-1,2 +1,2 @@\n 1\n-TWO\n+2\n",
+    ]
+    live.conforms()
+
+
+def test_a_file_that_is_no_text_is_written_over_without_a_diff(pi: Bench) -> None:
+    live = session(pi, tool("write", path="a.bin", content="one\n"))
+    (live.workspace / "a.bin").write_bytes(b"\x00\xff")
+    (result,) = results(live.turn("Go"))
+    assert file_of(result).get("diff") is None
+    assert (live.workspace / "a.bin").read_text() == "one\n"
+    live.conforms()
+
+
 def test_an_edit_has_its_diff(pi: Bench) -> None:
     live = session(pi, tool("edit", path="a.txt", edits=[{"oldText": "two", "newText": "TWO"}]))
     (live.workspace / "a.txt").write_text("one\ntwo\n")

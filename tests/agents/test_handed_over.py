@@ -1,58 +1,34 @@
-"""The daemon dies after Codex was given a message, and before it could hear that it has it."""
+"""The daemon dies after an agent was given a message, and before it could hear that it has it."""
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dragoman.agents.codex import ADAPTER
 from dragoman.testing.model import ScriptedModel, StepLike
-from tests.agents.codex.live import muffle
 from tests.agents.codex.live.agent import CODEX
-from tests.agents.codex.live.scripts import run
-from tests.agents.live import Live, calls, command
+from tests.agents.handed_over import hits, survive, walled
+from tests.agents.live import Block, LiveAgent, calls
+from tests.agents.pi.live.agent import PI
 from tests.agents.watch import asked, done, ended, heard, outcomes
 from tests.cases.common import eventually
-from tests.daemon import running
 from tests.testing.story import items, said, text
 
-ONCE = run("echo once >> hits.txt")
+pytestmark = pytest.mark.parametrize("agent", [CODEX, PI], ids=lambda agent: agent.adapter.id)
 
 
-@contextmanager
-def walled(folder: Path, model: ScriptedModel, **create: Any) -> Iterator[tuple[Live, Path]]:
-    """A session with a Codex that is not heard as long as the file is there."""
-    flag = folder / "flag"
-    words = [sys.executable, muffle.__file__, str(flag), *command(ADAPTER)]
-    with running(folder / "data", env={"DRAGOMAN_CODEX_COMMAND": shlex.join(words)}) as daemon:
-        yield Live(daemon, model, folder, CODEX, **create), flag
-
-
-def hits(live: Live) -> int:
-    found = live.workspace / "hits.txt"
-    return found.read_text().count("once") if found.exists() else 0
-
-
-def survive(live: Live, flag: Path) -> None:
-    """Kill the daemon, and let the next one hear."""
-    live.daemon.kill()
-    flag.unlink()
-    live.daemon.start()
+def once(agent: LiveAgent) -> Block:
+    """What must not be done twice."""
+    return calls(agent.shell("echo once >> hits.txt"))
 
 
 @pytest.mark.parametrize("earlier", [["Hi"], []], ids=["later", "first"])
-def test_a_message_that_codex_has_is_not_delivered_again(
-    tmp_path: Path, earlier: list[str]
+def test_a_message_that_an_agent_has_is_not_delivered_again(
+    agent: LiveAgent, tmp_path: Path, earlier: list[str]
 ) -> None:
-    steps: list[StepLike] = [*("Hello." for _ in earlier), calls(ONCE), "Done."]
-    with ScriptedModel(steps) as model, walled(tmp_path, model, permissionMode="bypass") as made:
-        live, flag = made
+    steps: list[StepLike] = [*("Hello." for _ in earlier), once(agent), "Done."]
+    with ScriptedModel(steps) as model, walled(agent, tmp_path, model) as (live, flag):
         for words in earlier:
             live.turn(words)
         flag.touch()
@@ -69,11 +45,12 @@ def test_a_message_that_codex_has_is_not_delivered_again(
         live.conforms()
 
 
-def test_a_message_that_has_joined_a_turn_is_not_delivered_again(tmp_path: Path) -> None:
-    wait = run("while [ ! -e go ]; do sleep .01; done")
-    steps = (calls(wait), calls(ONCE), "Done.")
-    with ScriptedModel(steps) as model, walled(tmp_path, model, permissionMode="bypass") as made:
-        live, flag = made
+def test_a_message_that_has_joined_a_turn_is_not_delivered_again(
+    agent: LiveAgent, tmp_path: Path
+) -> None:
+    wait = agent.shell("while [ ! -e go ]; do sleep .01; done")
+    steps = (calls(wait), once(agent), "Done.")
+    with ScriptedModel(steps) as model, walled(agent, tmp_path, model) as (live, flag):
         live.send("Wait")
         heard(live, done("tool_call"))
         flag.touch()
@@ -92,12 +69,11 @@ def test_a_message_that_has_joined_a_turn_is_not_delivered_again(tmp_path: Path)
         live.conforms()
 
 
-def test_a_first_message_that_codex_never_heard_is_delivered_after_a_restart(
-    tmp_path: Path,
+def test_a_first_message_that_no_agent_heard_is_delivered_after_a_restart(
+    agent: LiveAgent, tmp_path: Path
 ) -> None:
-    steps = (calls(ONCE), "Done.")
-    with ScriptedModel(steps) as model, walled(tmp_path, model, permissionMode="bypass") as made:
-        live, flag = made
+    steps = (once(agent), "Done.")
+    with ScriptedModel(steps) as model, walled(agent, tmp_path, model) as (live, flag):
         flag.write_text("lose")
         live.send("Do it once")
         eventually(lambda: flag.read_text() == "lost", "it is on its way, and does not arrive")

@@ -1,4 +1,4 @@
-"""Codex behind a wall: while FLAG exists, what it says from the next message on is not passed on.
+"""An agent behind a wall: while FLAG exists, what it says after the next message is not passed on.
 
 Where FLAG says `lose`, neither is that message; else FLAG says `passed` when it was. Usage:
 muffle.py FLAG COMMAND …
@@ -13,7 +13,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
-MESSAGES = (b'"turn/start"', b'"turn/steer"')
+MESSAGES = (b'"turn/start"', b'"turn/steer"', b'"type":"prompt"')
+"""In the line that brings a message to Codex or Pi."""
 
 
 def main(flag: Path, command: list[str]) -> None:

@@ -405,7 +405,7 @@ def test_one_version_is_removed_or_all(installer: Installer) -> None:
 # --- The real npm ---
 
 
-def test_a_real_package_is_installed_by_the_real_npm(tmp_path: Path) -> None:
+def test_a_real_package_is_installed_by_the_real_npm_also_behind_a_link(tmp_path: Path) -> None:
     real = package(
         msgspec.structs.replace(ADAPTER, id="mkdirp", command=("mkdirp",)),
         version="3.0.1",
@@ -416,7 +416,9 @@ def test_a_real_package_is_installed_by_the_real_npm(tmp_path: Path) -> None:
         },
         executable="dist/cjs/src/bin.js",
     )
-    installer = Installer(tmp_path, os.environ)
+    folder = tmp_path / "agents"
+    folder.symlink_to(tmp_path, target_is_directory=True)
+    installer = Installer(folder, os.environ)
     try:
         path = installer.install(real)
     except InstallFailed as error:

@@ -315,7 +315,8 @@ def size_of(folder: Path) -> int:
 @contextlib.contextmanager
 def _partial(home: Path) -> Iterator[Path]:
     """A folder beside the installed versions, which does not outlive the block."""
-    partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=home))
+    # npm names packages in its lock by where they really are.
+    partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=home.resolve()))
     partial.chmod(0o755)
     try:
         yield partial

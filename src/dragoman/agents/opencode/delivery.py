@@ -49,6 +49,11 @@ class Delivery:
         """Whether OpenCode has not repeated some message."""
         return bool(self._in_flight)
 
+    @property
+    def first(self) -> str | None:
+        """The message that OpenCode will repeat next."""
+        return next(iter(self._in_flight), None)
+
     def is_in_flight(self, message_id: str) -> bool:
         """Whether a message is on its way."""
         return message_id in self._in_flight

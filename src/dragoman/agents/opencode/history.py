@@ -9,11 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from dragoman.agents.opencode import native
+from dragoman.agents.opencode.notices import not_taken
 from dragoman.steps import EndSession, Report, Request, Step
 from dragoman.wire.jsonrpc import Overdue, Reply, Result, RpcError
 
 if TYPE_CHECKING:
-    from dragoman.agents.opencode.convert import Conversation, EventReader
+    from dragoman.agents.opencode.convert import EventReader
+    from dragoman.agents.opencode.state import Conversation
 
 FEW, MOST = 20, 320
 """So many messages of a session are asked for; more, where nothing among them is known."""
@@ -129,7 +131,7 @@ class History:
 
     def _end_turn(self) -> Iterator[Step]:
         for message_id in self._talk.delivery.take_doubtful():
-            yield from self._talk.refuse(message_id, Overdue())
+            yield from self._talk.refuse(message_id, not_taken(Overdue()))
         if self._talk.state.works:
             yield from self._talk.end_turn(self._talk.state.outcome)
         elif self._talk.state.is_in_turn and not self._talk.delivery.is_waiting:

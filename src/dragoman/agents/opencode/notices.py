@@ -133,3 +133,8 @@ def call_failed(what: str, reply: Reply) -> Report:
         details = {"status": reply.code, "body": reply.data}
         return Report(message=f"{what}: {reply.message}", code="call_failed", details=details)
     return Report(message=f"{what} in time", code="deadline")
+
+
+def not_taken(reply: Reply) -> Report:
+    """A message of a person's did not arrive."""
+    return call_failed("OpenCode did not take the message", reply)

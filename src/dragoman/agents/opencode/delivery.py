@@ -16,7 +16,7 @@ class Delivery:
         self._in_flight: dict[str, Prompt] = {}
         self._doubtful: set[str] = set()
         """Messages in flight of which OpenCode did not say that it took them."""
-        self._known: dict[str, str] = {}
+        self._native_ids: dict[str, str] = {}
         """Messages that the session has from before it was opened here → OpenCode's ids."""
 
     def enqueue(self, prompt: Prompt) -> None:
@@ -38,11 +38,11 @@ class Delivery:
             for part in map(native.read_part, message.parts):
                 own = self.echo(part) if isinstance(part, native.TextPart) else None
                 if own is not None:
-                    self._known[own] = message.info.id
+                    self._native_ids[own] = message.info.id
 
     def pop_known(self, prompt: Prompt) -> str | None:
         """OpenCode's id of a message that it got before it, or the daemon, died."""
-        return self._known.pop(prompt.message_id, None)
+        return self._native_ids.pop(prompt.message_id, None)
 
     @property
     def is_waiting(self) -> bool:
@@ -81,4 +81,4 @@ class Delivery:
         self._queue.clear()
         self._in_flight.clear()
         self._doubtful.clear()
-        self._known.clear()
+        self._native_ids.clear()

@@ -20,7 +20,8 @@ SHELLS = ("bash", "powershell")
 EDITS = ("edit", "write")
 REPLACED_FILE = "dragoman.replaced"
 """The status in which our extension tells what `write` is about to replace."""
-_EXIT_CODE = re.compile(r"\n*Command exited with code (\d{1,9})\s*$")
+_EXIT_CODE = re.compile(r"(?:\n\n|\A)Command exited with code (\d{1,9})\s*$")
+_NO_OUTPUT = "(no output)"
 _HEADER = re.compile(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")
 _MCP = "mcp__"
 
@@ -154,7 +155,7 @@ class Tools:
         if call is None or call.output is None:
             yield self._result_item(key, call)
         result = line.result or native.ToolOutput()
-        code, output = _output(line.tool_name, result, parts)
+        code, output = _output(line, result, parts)
         printed = "" if call is None else call.output or ""
         if output.startswith(printed) and output != printed:
             yield Delta(_result_key(key), output[len(printed) :], "output")
@@ -216,10 +217,12 @@ def _encode(value: Any) -> str:
     return msgspec.json.encode({} if value is None else value).decode()
 
 
-def _output(tool: str, result: native.ToolOutput, parts: Content) -> tuple[int | None, str]:
+def _output(
+    line: native.ToolEnd, result: native.ToolOutput, parts: Content
+) -> tuple[int | None, str]:
     """The exit code of a command, and what it printed rather than what the model reads."""
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    if tool not in SHELLS:
+    if line.tool_name not in SHELLS:
         return None, text
     structured = result.structured_content
     if isinstance(structured, dict) and isinstance(structured.get("output"), str):
@@ -227,7 +230,9 @@ def _output(tool: str, result: native.ToolOutput, parts: Content) -> tuple[int |
         return (code if type(code) is int else None), structured["output"]
     # Before 0.99.0, and where a command was stopped, the text is all there is.
     found = _EXIT_CODE.search(text)
-    return (int(found[1]), text[: found.start()]) if found else (None, text)
+    code = int(found[1]) if found else None if line.is_error else 0
+    output = text[: found.start()] if found else text
+    return code, "" if output == _NO_OUTPUT else output
 
 
 def _truncation(result: native.ToolOutput) -> ItemFields:

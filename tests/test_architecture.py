@@ -235,8 +235,9 @@ ANATOMY = {
     "__init__", "native", "launch", "convert", "items", "tools", "requests", "subagents",
     "delivery", "usage", "settings", "notices", "probes", "package",
 }  # fmt: skip
-EXTRA = {"codex": {"native_items"}}
-"""The structs of Codex's items would make its `native` too long."""
+EXTRA = {"codex": {"native_items"}, "opencode": {"state", "history"}}
+"""The structs of Codex's items would make its `native` too long, and the state of an OpenCode
+conversation its `convert`; only OpenCode has a history that is read again."""
 
 
 def test_adapters_have_one_anatomy() -> None:

@@ -44,7 +44,11 @@ async def list_modes(request: Request) -> Response:
     agents = daemon_of(request.scope).agents
     adapter = agents.adapter(request.path_params["agent"])
     wanted = query(schema.ListingQuery, request.scope["query_string"])
-    return answer(await agents.modes(adapter, refresh=wanted.refresh))
+    modes = {mode.id: mode for mode in adapter.modes}
+    if adapter.catalogue is not None and adapter.catalogue.tells_modes:
+        listing = await agents.listing(adapter, refresh=wanted.refresh)
+        modes |= {mode.id: mode for mode in (listing.modes.modes if listing.modes else ())}
+    return answer(schema.ModeList(modes=tuple(modes.values())))
 
 
 async def list_models(request: Request) -> Response:

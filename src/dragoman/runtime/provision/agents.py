@@ -36,7 +36,7 @@ from dragoman.runtime.provision.skills import SkillLibrary
 from dragoman.runtime.provision.versions import DEADLINE_S, Versions, ensure_version
 from dragoman.runtime.session.secrets import Secrets
 from dragoman.runtime.shared.pool import Servers
-from dragoman.schema.http import ModeList, ModelList
+from dragoman.schema.http import ModelList
 from dragoman.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -122,19 +122,12 @@ class Agents:
 
     async def models(self, adapter: Adapter, *, refresh: bool = False) -> ModelList:
         """An agent's models: as it tells them itself, else as its adapter knows them."""
-        listing = await self._listing(adapter, refresh)
+        listing = await self.listing(adapter, refresh=refresh)
         known = ModelList(models=adapter.models, default_model=adapter.default_model)
         return listing.models or known
 
-    async def modes(self, adapter: Adapter, *, refresh: bool = False) -> ModeList:
-        """An agent's modes; those of its adapter first, the first is what a session begins with."""
-        modes = {mode.id: mode for mode in adapter.modes}
-        if adapter.catalogue is not None and adapter.catalogue.tells_modes:
-            listing = await self._listing(adapter, refresh)
-            modes |= {mode.id: mode for mode in (listing.modes.modes if listing.modes else ())}
-        return ModeList(modes=tuple(modes.values()))
-
-    async def _listing(self, adapter: Adapter, refresh: bool) -> Listing:
+    async def listing(self, adapter: Adapter, *, refresh: bool = False) -> Listing:
+        """What an agent tells of itself, where it can be asked."""
         found = None if adapter.catalogue is None else await self.with_version(adapter)
         if adapter.catalogue is None or found is None:
             return Listing()

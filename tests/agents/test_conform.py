@@ -16,6 +16,7 @@ REAL = [adapter for adapter in adapters().values() if adapter.package is not Non
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a server of OpenCode's takes seconds to start, and each probe has one
 @pytest.mark.parametrize("adapter", REAL, ids=lambda adapter: adapter.id)
 def test_nothing_has_drifted(adapter: Adapter) -> None:
     program = shlex.join(command(adapter))
@@ -23,7 +24,7 @@ def test_nothing_has_drifted(adapter: Adapter) -> None:
         [sys.executable, "-m", "dragoman.cli.main", "conform", adapter.id, "--command", program],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=590,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

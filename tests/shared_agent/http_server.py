@@ -98,7 +98,8 @@ def main() -> None:
     if "--mute" in sys.argv:
         sys.exit("no port is free")
     server = Server()
-    sys.stdout.write(f"a word before\nlistens at http://127.0.0.1:{server.server_port}\n")
+    host = "192.0.2.1" if "--elsewhere" in sys.argv else "127.0.0.1"
+    sys.stdout.write(f"a word before\nlistens at http://{host}:{server.server_port}\n")
     sys.stdout.flush()
     server.serve_forever()
 

@@ -221,6 +221,14 @@ async def test_a_server_that_does_not_come_up_says_why() -> None:
 
 
 @in_loop
+async def test_a_server_elsewhere_is_not_told_the_password() -> None:
+    talk = Talk()
+    with pytest.raises(AgentProcessExited, match="not on loopback"):
+        await talk.start("--elsewhere")
+    assert talk.process.exited
+
+
+@in_loop
 async def test_nobody_else_can_call_it() -> None:
     async with talking() as one, talking() as other:
         assert one.process._client is not None

@@ -47,9 +47,8 @@ def _conversation(spec: Spec) -> list[str]:
         return ["--fork", spec.native_session_id, *chosen]
     if spec.native_session_id:
         return ["--session", spec.native_session_id]
-    if can_choose:
-        return ["--session-id", spec.tentative_id or spec.fresh_id]
-    return ["--session", spec.tentative_id] if spec.tentative_id else []
+    # Before that, what was not stored cannot be found by its name either.
+    return ["--session-id", spec.tentative_id or spec.fresh_id] if can_choose else []
 
 
 def _server(config: dict[str, Any]) -> dict[str, Any]:

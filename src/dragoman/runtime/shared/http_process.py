@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 START_S = 60.0
 """How long it may take to say where it listens, and to open its event stream."""
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Nobody else is told the password."""
 CONNECT_S = 10.0
 CALL_S = 120.0
 """How long a call may take before its connection is closed; who waits for it gave up before."""
@@ -172,6 +174,8 @@ class HttpProcess:
         try:
             async with asyncio.timeout(START_S):
                 url = await self._address
+                if httpx2.URL(url).host not in LOOPBACK:
+                    raise AgentProcessExited(f"it listens at {url}, and not on loopback")
                 self._client = httpx2.AsyncClient(
                     base_url=url,
                     auth=(self._server.user, password),

@@ -240,8 +240,11 @@ class PiConverter:
         return _line(id=f"{PREFIX}{self._commands}", **command)
 
     def steers(self) -> bool:
-        """Whether Pi works: a message that is sent meanwhile joins after its tools."""
-        return self._state.is_running
+        """Whether Pi works: a message that is sent meanwhile joins after its tools.
+
+        While it compacts the conversation it refuses messages (1.5.0).
+        """
+        return self._state.is_running and not self._notices.is_compacting
 
     # --- From the agent ---
 
@@ -532,7 +535,7 @@ class PiConverter:
             state.clear()
         self._state.trigger(Trigger.EXIT)
         self._error, self._stop_reason, self._state.is_interrupting = None, None, False
-        self._native_id = None
+        self._native_id, self._notices.is_compacting = None, False
 
 
 def _not_found(exit: Exit) -> str | None:

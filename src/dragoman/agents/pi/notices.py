@@ -33,6 +33,7 @@ class Notices:
 
     def __init__(self) -> None:
         self._count = 0
+        self.is_compacting = False
 
     def status(
         self,
@@ -68,11 +69,13 @@ class Notices:
 
     def compaction_start(self, line: native.CompactionStart) -> Iterator[Step]:
         """The conversation is being compacted."""
+        self.is_compacting = True
         item = self._item("status", Status(label=_COMPACTING, detail=line.reason))
         yield msgspec.structs.replace(item, key=_COMPACTING, opens=True)
 
     def compaction_end(self, line: native.CompactionEnd) -> Iterator[Step]:
         """It was compacted, or not."""
+        self.is_compacting = False
         failed = line.error_message or (line.aborted and "aborted")
         parts: list[ContentPart] = [Status(label=_COMPACTING, detail=failed or line.reason)]
         if line.result is not None:

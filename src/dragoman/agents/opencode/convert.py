@@ -330,6 +330,8 @@ class EventReader:
             return
         if not self._talk.state.works:
             return
+        if self.history.holds_end():
+            return
         self._talk.state.idles += 1
         if self._talk.messages.has_open(session) and self._talk.state.idles <= 2:
             self._talk.state.trigger(Trigger.IDLE_SEEN)
@@ -396,9 +398,8 @@ class EventReader:
             self._talk.state.has_failed = True
             message = "the answer was longer than the model may write (max_output_tokens)"
             yield Report(message=message, code="max_output_tokens", details={"finish": "length"})
-        if self._talk.state.turn is TurnState.STOPPING and not self._talk.messages.has_open(
-            info.session_id
-        ):
+        is_over = self._talk.state.turn is TurnState.STOPPING
+        if is_over and not self._talk.messages.has_open(info.session_id):
             yield from self._talk.end_turn(self._talk.state.outcome)
 
     def part(self, raw: Raw) -> Iterator[Step]:

@@ -32,8 +32,13 @@ class History:
         self._events = events
         self._read: set[str] = set()
         """The sessions whose messages were asked for since the stream broke."""
+        self._subagents: set[str] = set()
+        """The sessions of subagents that have worked since then."""
         self._is_idle = False
         """OpenCode did not work when it was asked last."""
+        self._is_reading = False
+        self._has_ended = False
+        """The end of the turn was told while what it holds was still being read."""
 
     def begin(self) -> Iterator[Step]:
         """The stream was opened: where a session is, something may have been missed."""
@@ -41,14 +46,23 @@ class History:
             self._is_idle = False
             yield from self._look()
 
+    def holds_end(self) -> bool:
+        """Whether the end of the turn, which is told now, must wait for what is being read."""
+        self._has_ended = self._is_reading
+        return self._is_reading
+
     def _look(self) -> Iterator[Step]:
+        self._is_reading, self._has_ended = True, False
         self._talk.messages.mark_gaps()
         self._read.clear()
+        self._subagents.clear()
         yield from self._next()
 
     def _next(self) -> Iterator[Step]:
         yield from self._talk.sessions.begin_missed()
-        sessions = (self._talk.state.session_id, *self._talk.sessions.running)
+        # A subagent that has ended meanwhile is read all the same.
+        self._subagents.update(self._talk.sessions.running)
+        sessions = (self._talk.state.session_id, *sorted(self._subagents))
         session = next((each for each in sessions if each and each not in self._read), None)
         if session is not None:
             self._read.add(session)
@@ -72,8 +86,12 @@ class History:
                 yield from self._requests(reply.result, native.PermissionAsked)
             case "questions" if isinstance(reply, Result):
                 yield from self._requests(reply.result, native.QuestionAsked)
-            case "status" if isinstance(reply, Result):
-                yield from self._status(msgspec.json.decode(reply.result))
+            case "status":
+                self._is_reading = False
+                if isinstance(reply, Result):
+                    yield from self._status(msgspec.json.decode(reply.result))
+                elif self._has_ended:
+                    yield from self._end_turn()
 
     # --- What was said ---
 
@@ -119,7 +137,8 @@ class History:
         for session in self._talk.sessions.running:
             if session not in busy:
                 yield from self._talk.sessions.end(session)
-        if not self._talk.state.is_in_turn or self._talk.state.session_id in busy:
+        is_busy = self._talk.state.session_id in busy and not self._has_ended
+        if not self._talk.state.is_in_turn or is_busy:
             self._is_idle = False
         elif not self._is_idle:
             # Its last words may be on their way: what is read from now on has all of them.

@@ -441,7 +441,8 @@ class PiConverter:
             return
         yield from self._messages.finish(message)
         self._usage.add(message)
-        self._stop_reason = message.stop_reason
+        # Of a failed call the error says more.
+        self._stop_reason = None if message.stop_reason == "error" else message.stop_reason
         match message.stop_reason:
             case "error" if not self._state.is_interrupting:
                 self._error = model_error(message.error_message)

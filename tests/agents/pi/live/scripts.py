@@ -30,11 +30,11 @@ export default function (pi: any) {
     }
     if (command.includes("choose")) {
       const choice = await ctx.ui.select("Which way?", ["Left", "Right"]);
-      ctx.ui.notify(`going ${choice}`, "info");
+      ctx.ui.notify(`going ${choice ?? "nowhere"}`, "info");
     }
     if (command.includes("hurry")) {
       const choice = await ctx.ui.select("Quick?", ["Yes", "No"], { timeout: 300 });
-      ctx.ui.notify(`it was ${choice}`, "warning");
+      ctx.ui.notify(`it was ${choice ?? "missed"}`, "warning");
     }
     if (command.includes("boom")) throw new Error("the guard exploded");
     return undefined;

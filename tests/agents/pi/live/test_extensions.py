@@ -61,7 +61,7 @@ def test_a_choice_that_is_not_made(pi: Bench) -> None:
     request = live.until("question.requested")
     assert live.post(f"/questions/{request['data']['question_id']}/reject").status == 204
     live.until("turn.ended")
-    assert ("pi.extension.notice", "going undefined") in statuses(live.conforms())
+    assert ("pi.extension.notice", "going nowhere") in statuses(live.conforms())
 
 
 def test_a_question_with_a_time_out_is_not_waited_for(pi: Bench) -> None:
@@ -71,7 +71,7 @@ def test_a_question_with_a_time_out_is_not_waited_for(pi: Bench) -> None:
     assert requested["metadata"]["timeout_s"] == 0.3
     (resolved,) = of_type(events, "question.resolved")
     assert (resolved["status"], resolved["metadata"]["reason"]) == ("rejected", "deadline")
-    assert ("pi.extension.notice", "it was undefined") in statuses(events)
+    assert ("pi.extension.notice", "it was missed") in statuses(events)
     assert (said(events), outcome(events)) == (["Done."], "completed")
     live.conforms()
 

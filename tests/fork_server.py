@@ -58,7 +58,8 @@ class ForkedProcess:
 
     def communicate(self) -> tuple[str, str]:
         """Wait for the end; what it had said."""
-        said = self.stdout.read(), self.stderr.read()
+        with self.stdout, self.stderr:
+            said = self.stdout.read(), self.stderr.read()
         self.wait()
         return said
 

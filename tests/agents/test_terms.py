@@ -46,6 +46,7 @@ def cause(raw: Any) -> str:
         (message.get("request") or {}).get("subtype"),
         message.get("subtype") if message.get("type") == "system" else None,
         message.get("type"),
+        (message.get("payload") or {}).get("type"),
         "reply",
     )
     return str(next(word for word in inner if word))

@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import stat
+import sys
 import tarfile
 import uuid
 from collections.abc import Iterator
@@ -539,6 +540,7 @@ def test_what_a_killed_daemon_left_goes_with_the_next_upload(tmp_path: Path) -> 
         daemon.kill()
         connection.close()
         assert len(names_below(daemon.files)) == 3
+        daemon.python = (sys.executable,)  # what is forked has the same name for what it makes
         daemon.start()
         assert Fs(daemon).unpack(tar(member("file", b"x")), "new").status == 200
         assert names_below(daemon.files) == ["new", "new/file"]

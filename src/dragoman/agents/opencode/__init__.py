@@ -58,7 +58,8 @@ ADAPTER = Adapter(
         "turn.started": "message.part.updated with the person's words",
         "turn.ended": "session.status idle, session.idle",
         "message (user)": "message.part.updated with the person's words, and our id beside them",
-        "message (assistant)": "message.updated, message.part.updated of text and reasoning",
+        "message (assistant)": "message.updated, message.part.updated and message.part.delta of text "
+        "and reasoning",
         "message.delta": "message.part.delta",
         "tool call": "message.part.updated of a tool: pending, running",
         "tool result": "message.part.updated of a tool: running, completed, error",

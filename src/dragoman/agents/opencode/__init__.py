@@ -58,16 +58,17 @@ ADAPTER = Adapter(
         "turn.started": "message.part.updated with the person's words",
         "turn.ended": "session.status idle, session.idle",
         "message (user)": "message.part.updated with the person's words, and our id beside them",
-        "message (assistant)": "message.updated, message.part.updated and message.part.delta of text "
-        "and reasoning",
+        "message (assistant)": "message.updated, message.part.updated, message.part.delta",
         "message.delta": "message.part.delta",
         "tool call": "message.part.updated of a tool: pending, running",
         "tool result": "message.part.updated of a tool: running, completed, error",
-        "permission.requested": "permission.asked",
+        "permission.requested": "permission.asked; message.part.updated of the call, if it came "
+        "before that",
         "permission.resolved": "none, our reply; permission.replied if another client answered",
         "question.requested": "question.asked",
         "question.resolved": "none, our reply; question.replied if another client answered",
-        "error": "session.error; the error of a message; session.status retry, many times",
+        "error": "session.error; the error of a message; session.status retry, many times; a reply "
+        "that refuses a call",
     },
 )
 """Everything that is known about OpenCode."""

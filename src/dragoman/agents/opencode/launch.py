@@ -10,11 +10,13 @@ from urllib.parse import quote
 import msgspec
 
 from dragoman.adapter import Spec
+from dragoman.errors import InvalidRequest
 from dragoman.facts import HttpServer, Launch
 from dragoman.schema.commands import Prompt
 from dragoman.steps import Request
 
 _ADDRESS = re.compile(rb"listening on (http://[0-9a-zA-Z.:\[\]]+)")
+_CONTENT = "OPENCODE_CONFIG_CONTENT"
 _SERVE = ("serve", "--hostname", "127.0.0.1", "--port", "0")
 HARMLESS = ("list", "glob", "grep", "todowrite", "todoread", "question", "skill", "lsp", "task",
             "codesearch", "plan_enter", "plan_exit")  # fmt: skip
@@ -61,9 +63,20 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
         config["skills"] = {"paths": [f"{folder}/skills" for folder in spec.skills]}
     env = {"OPENCODE_PERMISSION": msgspec.json.encode(_PERMISSION).decode(), **spec.env}
     if config:
-        own = msgspec.json.decode(env.get("OPENCODE_CONFIG_CONTENT") or "{}")
-        env["OPENCODE_CONFIG_CONTENT"] = msgspec.json.encode({**own, **config}).decode()
+        env[_CONTENT] = msgspec.json.encode({**_own_config(env), **config}).decode()
     return Launch(argv=(*command, *_SERVE), env=env, cwd="/", wire="http", lifetime="shared")
+
+
+def _own_config(env: dict[str, str]) -> dict[str, Any]:
+    """The configuration that the person has put into the environment."""
+    try:
+        return msgspec.json.decode(env.get(_CONTENT) or "{}", type=dict[str, Any])
+    except msgspec.DecodeError:
+        raise InvalidRequest(
+            f"{_CONTENT} is no JSON object, so MCP servers and skills cannot be added to it; mend "
+            "it, or leave out `mcp` and `skills`",
+            field="env",
+        ) from None
 
 
 def _mcp_server(config: dict[str, Any], marks: dict[str, str]) -> dict[str, Any]:

@@ -77,6 +77,18 @@ def test_what_is_on_its_way_is_so_until_it_is_delivered(data_dir: Path) -> None:
     holding(data_dir, message("a"), message("b"), then=then)
 
 
+def test_what_was_delivered_takes_no_room_even_if_it_was_told_of_late(data_dir: Path) -> None:
+    """Before, a message that the agent had could keep the next one out for a moment."""
+
+    async def then(mail: MessageQueue) -> None:
+        mail.accepted("a", 5)
+        mail.delivered("a")
+        assert mail.sizes == {}
+        assert mail.stale
+
+    holding(data_dir, message("a"), then=then)
+
+
 def test_what_was_on_its_way_to_a_process_that_is_gone_waits_again(data_dir: Path) -> None:
     async def then(mail: MessageQueue) -> None:
         mail.mark_sent("a", in_turn=False)

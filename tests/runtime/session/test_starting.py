@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.test_old_versions import CLAUDE, HOOKS, KNOWN, SUBAGENTS
+from tests.cases.common import eventually
 from tests.daemon import Daemon, running
 from tests.installable_agent import executable
 
@@ -47,6 +48,9 @@ def slow(tmp_path: Path) -> Iterator[Slow]:
         daemon.create("slow", agent="claude")
         daemon.create("other")
         daemon.send("slow", "Hello")
+        eventually(
+            lambda: daemon.get("/sessions/slow")["status"] == "starting", "its agent is started"
+        )
         yield Slow(daemon, gate)
 
 

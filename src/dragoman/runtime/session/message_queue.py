@@ -65,6 +65,7 @@ class MessageQueue:
     def delivered(self, message_id: str) -> None:
         """The agent has it."""
         self._on_way.pop(message_id, None)
+        self._unread.pop(message_id, None)
         self._waiting = [row for row in self._waiting if row.message_id != message_id]
 
     def is_on_way(self, message_id: str) -> bool:

@@ -235,9 +235,14 @@ ANATOMY = {
     "__init__", "native", "launch", "convert", "items", "tools", "requests", "subagents",
     "delivery", "usage", "settings", "notices", "probes", "package",
 }  # fmt: skip
-EXTRA = {"codex": {"native_items"}, "opencode": {"state", "history"}}
+EXTRA = {
+    "codex": {"native_items"},
+    "opencode": {"state", "history"},
+    "pi": {"numbered_diff"},
+}
 """The structs of Codex's items would make its `native` too long, and the state of an OpenCode
-conversation its `convert`; only OpenCode has a history that is read again."""
+conversation its `convert`; only OpenCode has a history that is read again, and only an older Pi a
+form of its own for diffs."""
 
 
 def test_adapters_have_one_anatomy() -> None:

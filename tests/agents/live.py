@@ -8,13 +8,16 @@ With `DRAGOMAN_RECORD=1` each scenario is recorded into `tests/agents/<agent>/<s
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ import msgspec
 import pytest
 
 from dragoman.adapter import Adapter
+from dragoman.facts import Capabilities
 from dragoman.runtime.provision.install import Installer
 from dragoman.testing.conformance import check_lines
 from dragoman.testing.model import ScriptedModel, StepLike
@@ -255,6 +259,23 @@ def chosen(agent: Adapter) -> dict[str, str]:
 def variable_of(agent: Adapter) -> str:
     """What the daemon, and whoever runs these tests, names a command by."""
     return f"DRAGOMAN_{agent.id.upper()}_COMMAND"
+
+
+@cache
+def version_of(agent: Adapter) -> str | None:
+    """The version that is tried; one that a variable names tells it itself."""
+    assert agent.package is not None
+    if not chosen(agent):
+        return agent.package.version
+    words = [*shlex.split(chosen(agent)[variable_of(agent)]), "--version"]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    found = re.search(r"\d+\.\d+\.\d+", said.stdout + said.stderr)
+    return found and found[0]
+
+
+def capabilities_of(agent: Adapter) -> Capabilities:
+    """What the version that is tried has."""
+    return agent.capabilities.of_version(version_of(agent))
 
 
 def command(agent: Adapter) -> list[str]:

@@ -73,6 +73,10 @@ class Machine:
         """Put a Codex there that tells its version."""
         return executable(self.bin / "codex", f"#!/bin/sh\necho codex-cli {version}\n")
 
+    def pi(self, version: str) -> Path:
+        """Put a Pi there that tells its version."""
+        return executable(self.bin / "pi", f"#!/bin/sh\necho {version}\n")
+
     def create(self, session_id: str, agent: str, **more: Any) -> Reply:
         return self.daemon.request("POST", f"/sessions/{session_id}", {"agent": agent, **more})
 
@@ -160,3 +164,15 @@ def test_a_version_that_is_too_old_is_not_even_installed(machine: Machine) -> No
 def test_the_oldest_codex_that_works_is_taken(machine: Machine) -> None:
     machine.codex("0.101.0")
     assert machine.create("s", "codex").status == 200
+
+
+@pytest.mark.parametrize(("version", "has"), [("0.73.1", False), ("1.5.0", True)])
+def test_an_agent_is_listed_with_what_its_version_has(
+    machine: Machine, version: str, has: bool
+) -> None:
+    """Before, the list told of MCP servers and of messages that join, which 0.73.1 does not have."""
+    machine.pi(version)
+    told = machine.listed("pi")["capabilities"]
+    assert (told["mcpTools"], told["steer"]) == (has, has)
+    assert told["features"]["steer"] == {"native": has, "shown": has}
+    assert told["questions"] is True

@@ -85,14 +85,14 @@ async def _agent_info(
         path=found.path if found else None,
         interpreter=found.interpreter if found else None,
         problem=agents.problem(adapter, found) if found else None,
-        capabilities=capabilities(adapter),
+        capabilities=capabilities(adapter, found.version if found else None),
         server_status=agents.servers.status(adapter),
     )
 
 
-def capabilities(adapter: Adapter) -> AgentCapabilities:
-    """What appears in an agent's stream."""
-    known = adapter.capabilities
+def capabilities(adapter: Adapter, version: str | None) -> AgentCapabilities:
+    """What appears in the stream of this version of an agent."""
+    known = adapter.capabilities.of_version(version)
     features = {
         field.encode_name: field.name
         for field in msgspec.structs.fields(AgentCapabilities)

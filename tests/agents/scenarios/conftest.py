@@ -1,7 +1,8 @@
 """Scenarios that every agent plays, as far as its capabilities say that it can.
 
 A new agent gets them with a `LiveAgent` of its own in `AGENTS`. A scenario names what it takes,
-`@pytest.mark.needs("questions")`, and is made for each agent that shows all of it.
+`@pytest.mark.needs("questions")`, and is made for each agent that shows all of it, in the version
+that is there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pytest
 from tests.agents import live
 from tests.agents.claude.live.agent import CLAUDE
 from tests.agents.codex.live.agent import CODEX
-from tests.agents.live import Bench, Live, LiveAgent, shared_daemon
+from tests.agents.live import Bench, Live, LiveAgent, capabilities_of, shared_daemon
 from tests.agents.live import bench as open_bench
 from tests.agents.opencode.live.agent import OPENCODE
 from tests.agents.pi.live.agent import PI
@@ -28,7 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "agent" not in metafunc.fixturenames:
         return
     needs = {feature for mark in metafunc.definition.iter_markers("needs") for feature in mark.args}
-    able = [each for each in AGENTS if needs <= each.adapter.capabilities.shown]
+    able = [each for each in AGENTS if needs <= capabilities_of(each.adapter).shown]
     metafunc.parametrize("agent", able, ids=lambda each: each.adapter.id, scope="session")
 
 

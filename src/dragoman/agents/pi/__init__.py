@@ -6,7 +6,7 @@ from typing import get_args
 
 from dragoman.adapter import Adapter
 from dragoman.agents.pi.convert import PiConverter
-from dragoman.agents.pi.launch import FIRST_WITH_MCP, launch
+from dragoman.agents.pi.launch import FIRST_WITH_CLEAR_QUEUE, FIRST_WITH_MCP, launch
 from dragoman.agents.pi.package import PACKAGE
 from dragoman.agents.pi.probes import IGNORED, PROBE_RECIPES
 from dragoman.agents.pi.settings import CATALOGUE, LEVELS
@@ -29,7 +29,8 @@ ADAPTER = Adapter(
         # does.
         native=_FEATURES - {"sessionLifecycle", "permissions"},
         shown=_FEATURES,
-        since={"mcpTools": FIRST_WITH_MCP},
+        # Before, a message that waits to join cannot be taken back, and an interrupt loses it.
+        since={"mcpTools": FIRST_WITH_MCP, "steer": FIRST_WITH_CLEAR_QUEUE},
     ),
     command=("pi",),
     package=PACKAGE,

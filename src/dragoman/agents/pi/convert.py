@@ -12,7 +12,7 @@ from dragoman.adapter import Spec
 from dragoman.agents.pi import delivery, native, tools
 from dragoman.agents.pi.delivery import SentMessages, content_of
 from dragoman.agents.pi.items import CUT_OFF, INTERRUPTED, RETRACTED, Messages, parts_of
-from dragoman.agents.pi.launch import FIRST_WITH_MCP, servers_of
+from dragoman.agents.pi.launch import FIRST_WITH_CLEAR_QUEUE, FIRST_WITH_MCP, servers_of
 from dragoman.agents.pi.notices import Notices, model_error
 from dragoman.agents.pi.requests import DIALOGS, Requests
 from dragoman.agents.pi.settings import SessionSettings
@@ -188,6 +188,7 @@ class PiConverter:
         """How many commands of our own were sent; the last one is named by it."""
         self._state = SessionState(resumes=spec.native_session_id is not None)
         self._native_id: str | None = None
+        self._version = spec.agent_version
         self._error: Report | None = None
         """Why the last answer failed, should Pi not try again."""
         self._stop_reason: str | None = None
@@ -242,9 +243,14 @@ class PiConverter:
     def steers(self) -> bool:
         """Whether Pi works: a message that is sent meanwhile joins after its tools.
 
-        While it compacts the conversation it refuses messages (1.5.0).
+        While it compacts the conversation it refuses messages (1.5.0). Where it could not be
+        taken back, should a person interrupt the turn, a message waits with us.
         """
-        return self._state.is_running and not self._notices.is_compacting
+        return (
+            self._state.is_running
+            and not self._notices.is_compacting
+            and is_since(self._version, FIRST_WITH_CLEAR_QUEUE)
+        )
 
     # --- From the agent ---
 
@@ -300,13 +306,15 @@ class PiConverter:
                     self._error = self._error or model_error(error)
                     yield from self._probe()
             case native.CompactionStart():
-                yield from self._go_on()
+                # After a run whose end is being asked about, it is asked again when this is over.
+                if self._state.run is not RunState.ENDING:
+                    self._state.trigger(Trigger.START)
                 yield from self._notices.compaction_start(line)
-            case native.CompactionEnd(result=result):
+            case native.CompactionEnd(result=result, will_retry=will_retry):
                 if result is not None:
                     self._usage.compact(result)
                 yield from self._notices.compaction_end(line)
-                yield from self._probe()
+                yield from self._go_on() if will_retry else self._probe()
             case native.SummaryRetry():
                 yield from self._notices.retry(line)
             case _:
@@ -509,6 +517,7 @@ class PiConverter:
     def on_open(self, spec: Spec) -> Iterator[Step]:
         """Ask who it is: Pi names its conversation only where it is asked."""
         self._settings.open(spec)
+        self._version = spec.agent_version
         yield self._command(type="get_state")
         if servers_of(spec) and not is_since(spec.agent_version, FIRST_WITH_MCP):
             detail = f"Pi {spec.agent_version} makes no use of MCP servers; they have no effect"

@@ -14,6 +14,8 @@ EXTENSION = posixpath.join(posixpath.dirname(__file__), "extension.ts")
 """Our own extension, which asks for permissions: Pi itself asks for none."""
 FIRST_WITH_SESSION_ID = "0.76.0"
 FIRST_WITH_MCP = "0.99.0"
+FIRST_WITH_MAX = "0.80.6"
+FIRST_WITH_CLEAR_QUEUE = "0.84.4"
 QUIET = {"PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 """A daemon's process neither looks for updates nor reports itself."""
 
@@ -22,7 +24,7 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
     """How to start a process that begins this session's conversation, resumes or forks it."""
     argv = [*command, "--mode", "rpc", "-e", EXTENSION, *_conversation(spec)]
     argv += ["--model", spec.model] if spec.model else []
-    argv += ["--thinking", spec.variant] if spec.variant else []
+    argv += ["--thinking", level_of(spec.variant, spec.agent_version)] if spec.variant else []
     for folder in spec.skills:
         argv += ["--skill", posixpath.join(folder, "skills")]
     env = {**QUIET, **spec.env}
@@ -32,6 +34,12 @@ def launch(spec: Spec, command: tuple[str, ...]) -> Launch:
     if servers:
         env["DRAGOMAN_PI_MCP"] = msgspec.json.encode(servers).decode()
     return Launch(argv=tuple(argv), env=env, cwd=spec.directory)
+
+
+def level_of(variant: str, version: str | None) -> str:
+    """The thinking level: before 0.80.6 the highest has another name, and Pi ignores a word that
+    it does not know."""
+    return "xhigh" if variant == "max" and not is_since(version, FIRST_WITH_MAX) else variant
 
 
 def servers_of(spec: Spec) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 
 from dragoman.adapter import Spec
 from dragoman.agents.pi import native
-from dragoman.agents.pi.launch import QUIET
+from dragoman.agents.pi.launch import QUIET, level_of
 from dragoman.facts import Catalogue, Launch
 from dragoman.schema.commands import Configure
 from dragoman.schema.events import SessionUpdated
@@ -29,11 +29,13 @@ class SessionSettings:
         self._model = spec.model
         self._variant = spec.variant
         self._asks = spec.permission_mode != "bypass"
+        self._version = spec.agent_version
 
     def open(self, spec: Spec) -> None:
         """A process is started with these settings."""
         self._model, self._variant = spec.model, spec.variant
         self._asks = spec.permission_mode != "bypass"
+        self._version = spec.agent_version
 
     def commands_for(self, change: Configure) -> Iterator[dict[str, Any]]:
         """Apply a change: the commands that it takes."""
@@ -41,7 +43,8 @@ class SessionSettings:
             provider, _, model_id = change.model.partition("/")
             yield {"type": "set_model", "provider": provider, "modelId": model_id}
         if change.variant is not None:
-            yield {"type": "set_thinking_level", "level": change.variant}
+            level = level_of(change.variant, self._version)
+            yield {"type": "set_thinking_level", "level": level}
         asks = change.permission_mode != "bypass"
         if change.permission_mode is not None and asks and not self._asks:
             # The process was started to ask nothing. The other way round our policy says yes.

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.agents.pi import native
+from dragoman.agents.pi.numbered_diff import hunks_of
 from dragoman.schema.items import FileRef, Text, ToolCall, ToolResult
 from dragoman.steps import CompleteItem, Content, Delta, ItemFields, StartItem, Step
 from dragoman.wire import decode as wire
@@ -192,9 +193,8 @@ class Tools:
             return (FileRef(path=path, action="read"),)
         if call.name == "write":
             return (FileRef(path=path, action="write", diff=self._written(path, call)),)
-        details = line.result.details if line.result else None
-        patch = details.get("patch") if isinstance(details, dict) else None
-        change = headed(path, _HEADER.sub("", patch)) if isinstance(patch, str) else None
+        hunks = _edit_hunks(line.result.details if line.result else None)
+        change = None if hunks is None else headed(path, hunks)
         return (FileRef(path=path, action="patch", diff=change),)
 
     def _written(self, path: str, call: PendingCall) -> str | None:
@@ -233,6 +233,17 @@ def _output(
     code = int(found[1]) if found else None if line.is_error else 0
     output = text[: found.start()] if found else text
     return code, "" if output == _NO_OUTPUT else output
+
+
+def _edit_hunks(details: Any) -> str | None:
+    """What an edit changed; before 0.75.5 only in a form of Pi's own."""
+    match details:
+        case {"patch": str(patch)}:
+            return _HEADER.sub("", patch)
+        case {"diff": str(numbered)}:
+            return hunks_of(numbered)
+        case _:
+            return None
 
 
 def _truncation(result: native.ToolOutput) -> ItemFields:

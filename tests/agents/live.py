@@ -261,13 +261,16 @@ def variable_of(agent: Adapter) -> str:
     return f"DRAGOMAN_{agent.id.upper()}_COMMAND"
 
 
-@cache
 def version_of(agent: Adapter) -> str | None:
     """The version that is tried; one that a variable names tells it itself."""
     assert agent.package is not None
-    if not chosen(agent):
-        return agent.package.version
-    words = [*shlex.split(chosen(agent)[variable_of(agent)]), "--version"]
+    program = chosen(agent).get(variable_of(agent))
+    return agent.package.version if program is None else _version_of(program)
+
+
+@cache
+def _version_of(program: str) -> str | None:
+    words = [*shlex.split(program), "--version"]
     said = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     found = re.search(r"\d+\.\d+\.\d+", said.stdout + said.stderr)
     return found and found[0]

@@ -170,7 +170,7 @@ def test_the_oldest_codex_that_works_is_taken(machine: Machine) -> None:
 def test_an_agent_is_listed_with_what_its_version_has(
     machine: Machine, version: str, has: bool
 ) -> None:
-    """Before, the list told of MCP servers and of messages that join, which 0.73.1 does not have."""
+    """Before, the list told of MCP servers and of messages that join, which 0.73.1 lacks."""
     machine.pi(version)
     told = machine.listed("pi")["capabilities"]
     assert (told["mcpTools"], told["steer"]) == (has, has)

@@ -28,6 +28,7 @@ ADAPTER = Adapter(
     ),
     command=("opencode",),
     package=PACKAGE,
+    least_version="1.15.13",
     folders=("~/.opencode/bin", "~/.local/bin"),
     ignored=IGNORED,
     modes=(

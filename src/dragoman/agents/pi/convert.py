@@ -314,7 +314,9 @@ class PiConverter:
                 if result is not None:
                     self._usage.compact(result)
                 yield from self._notices.compaction_end(line)
-                yield from self._go_on() if will_retry else self._probe()
+                # 0.73.1 says that it will try again also where nothing failed, and then does not.
+                retries = will_retry and self._error is not None
+                yield from self._go_on() if retries else self._probe()
             case native.SummaryRetry():
                 yield from self._notices.retry(line)
             case _:

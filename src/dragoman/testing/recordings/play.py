@@ -24,6 +24,7 @@ from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, 
 from dragoman.schema.events import Draft, Event, QuestionRequested, SessionStarted, Stderr
 from dragoman.steps import Delivered, Outgoing
 from dragoman.testing.recordings.counterpart import Counterpart, Heard, PlainLines, counterpart
+from dragoman.testing.recordings.http_calls import with_calls
 from dragoman.testing.recordings.substitutions import Substitutions
 from dragoman.testing.recordings.transcript import Eof, Line, Meta, Run, Signal, Transcript
 from dragoman.testing.unaccounted import Share, count, is_ignored, native_value
@@ -76,7 +77,7 @@ def play(
     """
     first = transcript[0].meta if transcript else Meta()
     player = _Player(adapter, command_of, spec or spec_of(adapter, first))
-    for run in transcript:
+    for run in with_calls(transcript):
         player.run(run)
     player.stop()
     return player.played()

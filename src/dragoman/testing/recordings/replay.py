@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.testing.recordings.framing import Framer
+from dragoman.testing.recordings.replay_http import is_http, replay_http, write_all
 from dragoman.testing.recordings.substitutions import Mismatch, Substitutions
 from dragoman.testing.recordings.transcript import Ending, Eof, Line, Run, Signal, Transcript, load
 
@@ -29,7 +30,9 @@ class ReplayError(Exception):
 
 
 def replay(run: Run, argv: Sequence[str], *, timing: bool = False) -> Ending:
-    """Play one process on our own pipes. Raise Mismatch, Refused."""
+    """Play one process on our own pipes, or as a server. Raise Mismatch."""
+    if is_http(run):
+        return replay_http(run, argv, timing=timing)
     player = _Replay(run, argv, timing=timing)
     # Blocked from the start, so that one that comes early still waits to be taken.
     signals = {entry.number for entry in run.entries if isinstance(entry, Signal)}
@@ -60,7 +63,7 @@ class _Replay:
                 self._names.learn(recorded, self._await(recorded))
             case Line(dir=dir, data=data, open=open):
                 told = self._names.apply(data) + (b"" if open else b"\n")
-                _write(1 if dir == "out" else 2, told)
+                write_all(1 if dir == "out" else 2, told)
             case Eof():
                 if (line := self._next()) is not None:
                     raise Mismatch(b"the end of the input", line, "more was said than recorded")
@@ -81,12 +84,6 @@ class _Replay:
                 self._over = True
                 self._received += [rest] if (rest := self._framer.close()) else []
         return self._received.pop(0) if self._received else None
-
-
-def _write(fd: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
 
 
 def choose(transcript: Transcript, state: Path | None) -> Run:

@@ -6,11 +6,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dragoman.testing.conform import mcp_server
-from tests.agents.live import Bench, Live, calls
+from tests.agents.live import Bench, Live, calls, capabilities_of
+from tests.agents.pi.live.agent import PI
 from tests.agents.pi.live.scripts import bash, tool
 from tests.agents.results import output, results
 from tests.testing.story import items, of_type
+
+pytestmark = pytest.mark.skipif(
+    "mcpTools" not in capabilities_of(PI.adapter).shown, reason="this version takes no MCP servers"
+)
 
 
 def session(pi: Bench, *steps: Any, **more: Any) -> Live:

@@ -256,6 +256,11 @@ class EventReader:
                 yield from self.part(part)
             case native.MessageUpdated(info=info):
                 yield from self.message(info)
+            case native.Removed():
+                yield from self._talk.messages.remove(event)
+                yield from self._talk.notices.removed(
+                    event, self._talk.sessions.owner(event.session_id)
+                )
             case native.StatusEvent(status=status, session_id=session):
                 yield from self._status(status, session)
             case native.SessionNamed(session_id=session):

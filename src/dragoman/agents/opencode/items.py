@@ -193,6 +193,29 @@ class Messages:
 
     # --- Ends ---
 
+    def remove(self, removed: native.Removed) -> Iterator[Step]:
+        """Somebody takes a message out of the session, or a part of it: what was being written of
+        it does not count. What is complete stays as it is."""
+        message = self._messages.get(removed.message_id)
+        if message is None:
+            return
+        if removed.part_id is not None:
+            yield from self._remove_part(removed.part_id, message)
+            return
+        yield from self._end_texts(removed.message_id)
+        del self._messages[removed.message_id]
+        self._over.add(removed.message_id)
+        if message.is_open:
+            yield CompleteItem(key=message.key, status="failed", fields={"reason": "retracted"})
+
+    def _remove_part(self, part_id: str, message: OpenMessage) -> Iterator[Step]:
+        text = self._texts.pop(part_id, None)
+        self._over.add(part_id)
+        if text is not None and text.is_thought:
+            yield CompleteItem(key=part_id, status="failed", fields={"reason": "retracted"})
+        elif text is not None or message.texts.pop(part_id, None) is not None:
+            message.is_rewritten = True
+
     def complete(self, info: native.MessageInfo) -> Iterator[Step]:
         """A model step is over.
 

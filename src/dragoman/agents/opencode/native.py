@@ -146,6 +146,15 @@ class PartDelta(Native, frozen=True, kw_only=True):
     field: str = "text"
 
 
+class Removed(Native, frozen=True, kw_only=True):
+    """A message, or a part of one, is no longer in the session."""
+
+    session_id: str
+    message_id: str
+    part_id: str | None = None
+    """None: all of the message."""
+
+
 class StatusInfo(Native, frozen=True, kw_only=True):
     """`idle`, `busy` or `retry`."""
 
@@ -404,6 +413,7 @@ Event = (
     | MessageUpdated
     | PartUpdated
     | PartDelta
+    | Removed
     | StatusEvent
     | SessionNamed
     | ErrorEvent
@@ -419,6 +429,8 @@ _EVENTS: dict[str, type[Event]] = {
     "message.updated": MessageUpdated,
     "message.part.updated": PartUpdated,
     "message.part.delta": PartDelta,
+    "message.removed": Removed,
+    "message.part.removed": Removed,
     "session.status": StatusEvent,
     "session.idle": SessionNamed,
     "session.compacted": SessionNamed,

@@ -83,6 +83,12 @@ class Notices:
         elif isinstance(part, native.SubtaskPart):
             yield from self.note("subtask", part.description, owner, part.id)
 
+    def removed(self, removed: native.Removed, owner: Owner) -> Iterator[Step]:
+        """A message, or a part of one, was taken out of the session."""
+        what = removed.part_id or removed.message_id
+        kind = "part" if removed.part_id else "message"
+        yield from self.note("removed", f"{kind} {what}", owner, what)
+
     def note(self, label: str, detail: str | None, owner: Owner, key: str) -> Iterator[Step]:
         """A status item that is complete at once."""
         status = Status(label=label, detail=detail)

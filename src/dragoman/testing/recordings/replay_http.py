@@ -34,7 +34,7 @@ _STREAM = "text/event-stream"
 NO_CONTENT, BAD_GATEWAY = 204, 502
 
 
-class _Answer(Struct, frozen=True):
+class RecordedAnswer(Struct, frozen=True):
     """What became of a call, as it is in a recording."""
 
     id: str
@@ -42,7 +42,7 @@ class _Answer(Struct, frozen=True):
     body: Raw = Raw(b"null")
 
 
-class _Received(Struct, eq=False):
+class ReceivedCall(Struct, eq=False):
     """A call that came, and waits for its answer."""
 
     call: Call
@@ -50,14 +50,14 @@ class _Received(Struct, eq=False):
     """Answer it, before this returns: the process may end right after it."""
 
 
-class _Stream(Struct, eq=False):
+class OpenStream(Struct, eq=False):
     """An event stream that was opened."""
 
     file: BufferedIOBase
     closed: threading.Event
 
 
-News = _Received | _Stream | int
+News = ReceivedCall | OpenStream | int
 """A call, a stream, or the number of a signal."""
 
 
@@ -69,8 +69,8 @@ def is_http(run: Run) -> bool:
 def replay_http(run: Run, argv: Sequence[str], *, timing: bool = False) -> Ending:
     """Play one process at a free port of loopback. Raise Mismatch."""
     (calls,) = with_calls((run,))
-    server = _Server()
-    player = _Player(calls, argv, server, timing=timing)
+    server = StandInServer()
+    player = HttpReplay(calls, argv, server, timing=timing)
     for entry in run.entries:
         if isinstance(entry, Signal):
             signal.signal(entry.number, lambda number, _: server.news.put(number))
@@ -89,21 +89,23 @@ def _print_address(run: Run, port: int) -> None:
     write_all(1, _ADDRESS.sub(b"http://127.0.0.1:%d" % port, told) + b"\n")
 
 
-class _Player:
+class HttpReplay:
     """Goes through a recording, and makes of it what is answered and sent."""
 
-    def __init__(self, run: Run, argv: Sequence[str], server: _Server, *, timing: bool) -> None:
+    def __init__(
+        self, run: Run, argv: Sequence[str], server: StandInServer, *, timing: bool
+    ) -> None:
         self._names = Substitutions()
         self._names.learn_argv(run.meta.argv, argv)
         self._entries = run.entries
         self._news = server.news
         self._timing = timing
         self._began = time.monotonic()
-        self._waiting: list[_Received] = []
+        self._waiting: list[ReceivedCall] = []
         """Calls that came before the recording came to them."""
-        self._paired: dict[str, _Received] = {}
+        self._paired: dict[str, ReceivedCall] = {}
         """The recorded id of a call → the call that came."""
-        self._stream: _Stream | None = None
+        self._stream: OpenStream | None = None
         self._signals: list[int] = []
 
     def play(self, number: int, entry: Line | Eof | Signal) -> None:
@@ -127,9 +129,9 @@ class _Player:
 
     def _take(self, news: News) -> None:
         match news:
-            case _Received():
+            case ReceivedCall():
                 self._waiting.append(news)
-            case _Stream():
+            case OpenStream():
                 self._close_stream()
                 self._stream = news
             case int():
@@ -157,7 +159,7 @@ class _Player:
                 why = self._difference(expected, received.call) or ""
                 raise Mismatch(_shown(expected), _shown(received.call), why)
 
-    def _pair(self, recorded: Call, received: _Received) -> None:
+    def _pair(self, recorded: Call, received: ReceivedCall) -> None:
         self._waiting.remove(received)
         self._paired[recorded.id] = received
         one, other = _query(recorded), _query(received.call)
@@ -209,18 +211,18 @@ class _Player:
             self._stream = None
 
 
-class _Server(ThreadingHTTPServer):
+class StandInServer(ThreadingHTTPServer):
     """Takes calls, one thread for each connection; the player answers them."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", 0), StandInHandler)
         self.news: SimpleQueue[News] = SimpleQueue()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+class StandInHandler(BaseHTTPRequestHandler):
+    server: StandInServer
     protocol_version = "HTTP/1.1"
 
     def setup(self) -> None:
@@ -243,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         params = msgspec.json.decode(body) if body.strip() else None
         call = Call(id="", method=f"{self.command} {self.path}", params=params)
-        self.server.news.put(_Received(call, self._reply))
+        self.server.news.put(ReceivedCall(call, self._reply))
         self._is_answered.wait()
         self._is_answered.clear()
 
@@ -263,7 +265,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", _STREAM)
         self.send_header("Connection", "close")
         self.end_headers()
-        stream = _Stream(self.wfile, threading.Event())
+        stream = OpenStream(self.wfile, threading.Event())
         self.server.news.put(stream)
         stream.closed.wait()
 
@@ -281,9 +283,9 @@ def _call_of(line: Line) -> Call | None:
     return call if _VERB.match(call.method) else None
 
 
-def _answer_of(line: bytes) -> _Answer | None:
+def _answer_of(line: bytes) -> RecordedAnswer | None:
     try:
-        return msgspec.json.decode(line, type=_Answer)
+        return msgspec.json.decode(line, type=RecordedAnswer)
     except msgspec.DecodeError:
         return None
 

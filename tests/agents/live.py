@@ -61,6 +61,16 @@ class LiveAgent(ABC):
     asks_plainly = False
     """It asks one question at a time, without a header and descriptions."""
 
+    @property
+    def asks_freely(self) -> bool:
+        """A question needs no permission."""
+        return True
+
+    @property
+    def keeps_unanswered(self) -> bool:
+        """A process that dies before the first answer leaves a conversation to resume."""
+        return True
+
     @abstractmethod
     def environ(self, url: str, home: Path) -> dict[str, str]:
         """Its environment: nothing but the model at this URL, and nothing of ours."""

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.agents.pi.launch import FIRST_WITH_SESSION_ID
-from dragoman.facts import is_since
 from dragoman.testing.model import ScriptedModel, StepLike
 from tests.agents.codex.live.agent import CODEX
 from tests.agents.handed_over import hits, survive, walled
-from tests.agents.live import Block, LiveAgent, calls, capabilities_of, version_of
+from tests.agents.live import Block, LiveAgent, calls, capabilities_of
 from tests.agents.pi.live.agent import PI
 from tests.agents.watch import asked, done, ended, heard, outcomes
 from tests.cases.common import eventually
@@ -29,8 +27,8 @@ def once(agent: LiveAgent) -> Block:
 def test_a_message_that_an_agent_has_is_not_delivered_again(
     agent: LiveAgent, tmp_path: Path, earlier: list[str]
 ) -> None:
-    if not earlier and agent is PI and not is_since(version_of(PI.adapter), FIRST_WITH_SESSION_ID):
-        pytest.skip("before 0.76.0 Pi stores nothing until its first answer")
+    if not earlier and not agent.keeps_unanswered:
+        pytest.skip("this version stores nothing until its first answer")
     steps: list[StepLike] = [*("Hello." for _ in earlier), once(agent), "Done."]
     with ScriptedModel(steps) as model, walled(agent, tmp_path, model) as (live, flag):
         for words in earlier:

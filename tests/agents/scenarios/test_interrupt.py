@@ -80,7 +80,8 @@ def test_interrupt_while_asking_for_permission(bench: Bench) -> None:
 @pytest.mark.needs("questions")
 def test_interrupt_while_a_question_is_open(bench: Bench) -> None:
     agent = bench.agent
-    live = bench.session(calls(agent.ask(agent.question("colour", "Which?", "Red", "Blue"))))
+    question = agent.ask(agent.question("colour", "Which?", "Red", "Blue"))
+    live = bench.session(calls(question), permissionMode="bypass")
     live.send("Ask me")
     live.until("question.requested")
     live.interrupt()

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.agents.pi import ADAPTER
+from dragoman.agents.pi.launch import FIRST_WITH_MCP, FIRST_WITH_SESSION_ID
 from dragoman.agents.pi.probes import environ, files
-from tests.agents.live import Block, Live, LiveAgent
+from dragoman.facts import is_since
+from tests.agents.live import Block, Live, LiveAgent, version_of
 from tests.agents.pi.live.scripts import ASKS, tool
 
 
@@ -27,6 +29,15 @@ class PiAgent(LiveAgent):
     }
     stream_error = {"message": "Overloaded"}  # noqa: RUF012
     asks_plainly = True
+
+    @property
+    def asks_freely(self) -> bool:
+        # Before, extensions do not hear which tools of others only read.
+        return is_since(version_of(ADAPTER), FIRST_WITH_MCP)
+
+    @property
+    def keeps_unanswered(self) -> bool:
+        return is_since(version_of(ADAPTER), FIRST_WITH_SESSION_ID)
 
     def environ(self, url: str, home: Path) -> dict[str, str]:
         texts = {**files(url), ".pi/agent/extensions/ask.ts": ASKS}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
 from dragoman.adapter import Adapter
 from dragoman.agents import adapters
+from dragoman.runtime.provision.install import Installer
 from tests.agents.live import command
+from tests.daemon import AGENTS
 
 REAL = [adapter for adapter in adapters().values() if adapter.package is not None]
 
@@ -19,12 +23,29 @@ REAL = [adapter for adapter in adapters().values() if adapter.package is not Non
 @pytest.mark.timeout(600)  # a server of OpenCode's takes seconds to start, and each probe has one
 @pytest.mark.parametrize("adapter", REAL, ids=lambda adapter: adapter.id)
 def test_nothing_has_drifted(adapter: Adapter) -> None:
-    program = shlex.join(command(adapter))
+    conforms(adapter, command(adapter))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("agent", ["opencode", "pi"])
+def test_the_oldest_version_has_not_drifted_either(agent: str) -> None:
+    adapter = adapters()[agent]
+    assert adapter.least_version is not None
+    program = Installer(AGENTS, os.environ).command(adapter, adapter.least_version)
+    if program is None:
+        pytest.skip(f"{adapter.name} {adapter.least_version} is not installed beside the other")
+    conforms(adapter, program)
+
+
+def conforms(adapter: Adapter, words: Sequence[str]) -> None:
+    """The program is what its adapter declares of its version."""
+    program = shlex.join(words)
     done = subprocess.run(
         [sys.executable, "-m", "dragoman.cli.main", "conform", adapter.id, "--command", program],
         capture_output=True,
         text=True,
-        timeout=590,
+        timeout=890,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

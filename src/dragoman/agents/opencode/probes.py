@@ -140,6 +140,8 @@ IGNORED = (
     _ignore("session.idle", "said again of a turn that has ended"),
     _ignore("session.created", "the session that we asked for; its id is in the reply"),
     _ignore("session.updated", "nothing that is shown changed"),
+    _ignore("session.next.agent.switched", "1.15.13: each message names its agent"),
+    _ignore("session.next.model.switched", "1.15.13: each message names its model"),
     _ignore("session.diff", "the results of tools have the changes"),
     _ignore("session.error", "said again, or that a person stopped the turn"),
     _ignore("message.updated", "a message begins, or nothing that is shown changed"),

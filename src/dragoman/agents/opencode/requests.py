@@ -56,7 +56,7 @@ class PendingRequests:
 
     def _ask(self, asked: native.PermissionAsked, key: str | None) -> AskPermission:
         self._open[asked.id] = 0
-        files, metadata = self._about(asked)
+        files, metadata = self._about(asked, self._tools.input_of(key))
         self._tools.keep_diff(key, asked.metadata.get("diff"))
         return AskPermission(
             key=asked.id,
@@ -68,14 +68,18 @@ class PendingRequests:
             files=files,
         )
 
-    def _about(self, asked: native.PermissionAsked) -> tuple[tuple[str, ...], dict[str, Any]]:
+    def _about(
+        self, asked: native.PermissionAsked, call_input: dict[str, Any]
+    ) -> tuple[tuple[str, ...], dict[str, Any]]:
         owner = self._sessions.owner(asked.session_id)
-        metadata: dict[str, Any] = {"permission": asked.permission, "input": asked.metadata}
+        # 1.15.13 tells only in the call what a command is.
+        given = asked.metadata or call_input
+        metadata: dict[str, Any] = {"permission": asked.permission, "input": given}
         if asked.tool is not None:
             metadata["call_id"] = asked.tool.call_id
         if owner.subagent is not None:
             metadata["subagent_id"] = owner.subagent
-        if isinstance(command := asked.metadata.get("command"), str):
+        if isinstance(command := given.get("command"), str):
             metadata["command"] = command
         if asked.patterns:
             metadata["patterns"] = asked.patterns

@@ -30,6 +30,7 @@ class Call:
         self.is_result_open = False
         self.output = ""
         """What was streamed of its output."""
+        self.input: dict[str, Any] = {}
         self.diff: str | None = None
         """The change that was asked for, where the result does not tell it."""
 
@@ -56,6 +57,11 @@ class ToolCalls:
         call = self._calls.get(key or "")
         return call is not None and call.is_complete
 
+    def input_of(self, key: str | None) -> dict[str, Any]:
+        """What a call is called with, as far as that is known."""
+        call = self._calls.get(key or "")
+        return {} if call is None else call.input
+
     def keep_diff(self, key: str | None, text: str | None) -> None:
         """What a call wants to change, as its request tells."""
         call = self._calls.get(key or "")
@@ -76,6 +82,7 @@ class ToolCalls:
             return
         if not call.is_complete:
             call.is_complete = True
+            call.input = state.input if isinstance(state.input, dict) else {}
             yield CompleteItem(key=part.id, content=(_content(part),), fields=self._fields(part))
         if state.status == "running":
             yield from self._print(part, call, owner, parent)

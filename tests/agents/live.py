@@ -239,10 +239,10 @@ def _case(agent: LiveAgent, request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def alone(agent: LiveAgent, folder: Path, *steps: StepLike) -> Iterator[Live]:
-    """A session on a daemon of its own, which may be killed."""
+def alone(agent: LiveAgent, folder: Path, *steps: StepLike, **env: str) -> Iterator[Live]:
+    """A session on a daemon of its own, which may be killed and has these variables."""
     command(agent.adapter)
-    own = running(folder / "data", env=chosen(agent.adapter))
+    own = running(folder / "data", env={**chosen(agent.adapter), **env})
     with own as daemon, ScriptedModel(steps) as model:
         yield Live(daemon, model, folder, agent)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from dragoman.agents.opencode import probes
-from tests.agents.live import Bench, Live, calls
-from tests.agents.opencode.live.agent import servers
+from tests.agents.live import Bench, Live, alone, calls
+from tests.agents.opencode.live.agent import OPENCODE, servers
 from tests.agents.results import called, file_of, result
 from tests.agents.watch import failed_with, goes_on, kill, outcomes, statuses
+from tests.cases.common import eventually
 from tests.testing.story import items, of_type, outcome, parts, said
 
 
@@ -130,3 +132,25 @@ def test_what_is_deleted_here_is_deleted_there(opencode: Bench) -> None:
     other.send("Are you there?")
     end = other.until("session.ended")
     assert native in end["data"]["message"]
+
+
+def test_a_conversation_is_compacted(opencode: Bench) -> None:
+    full = {"text": "One.", "usage": {"input": 199_000, "output": 10}}
+    live = opencode.session(full, "Two.", "Three.")
+    live.turn("1")
+    live.turn("2")
+    events = live.conforms()
+    assert statuses(events, "compacting")
+    assert statuses(events, "compacted")
+    assert set(outcomes(events)) == {"completed"}
+
+
+def test_a_server_is_shown_with_its_memory_and_ends_when_nobody_needs_it(tmp_path: Path) -> None:
+    with alone(OPENCODE, tmp_path, "Hello.", DRAGOMAN_IDLE_PROCESS_S="1") as live:
+        live.turn("Hi")
+        (server,) = live.daemon.get("/processes")["processes"]
+        assert (server["agent"], server["sessionIds"]) == ("opencode", [live.id])
+        assert server["memoryBytes"] > 100 << 20
+        assert live.post("/terminate").status == 204
+        eventually(lambda: live.daemon.get("/processes")["processes"] == [], "the server ends")
+        assert servers(live) == []

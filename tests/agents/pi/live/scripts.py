@@ -56,6 +56,15 @@ export default function (pi: any) {
       ctx.ui.notify(`got ${text}`, "info");
     },
   });
+  pi.registerCommand("hurry", {
+    description: "Ask in all the ways that may have a time-out; Pi itself has none for an editor.",
+    handler: async (_words: string, ctx: any) => {
+      const sure = await ctx.ui.confirm("Sure?", "Be quick.", { timeout: 200 });
+      const name = await ctx.ui.input("Your name?", "type it", { timeout: 200 });
+      const text = await ctx.ui.editor("Edit this", "first");
+      ctx.ui.notify(`got ${sure}, ${name}, ${text}`, "info");
+    },
+  });
   pi.registerCommand("say", {
     description: "Add something to the conversation.",
     handler: async (words: string) => {

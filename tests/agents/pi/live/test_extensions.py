@@ -76,6 +76,33 @@ def test_a_question_with_a_time_out_is_not_waited_for(pi: Bench) -> None:
     live.conforms()
 
 
+def test_what_is_answered_after_its_time_out_is_too_late(pi: Bench) -> None:
+    live = session(pi, permissionMode="default")
+    live.send("/hurry")
+    editor = heard(live, lambda event: event["data"].get("prompt") == "Edit this")
+    requested, resolved = (
+        [
+            event
+            for event in live.events()
+            if event["type"] in (f"permission.{end}", f"question.{end}")
+        ]
+        for end in ("requested", "resolved")
+    )
+    assert [each["data"]["metadata"].get("timeout_s") for each in requested] == [0.2, 0.2, None]
+    assert [each["data"]["metadata"]["reason"] for each in resolved] == ["deadline", "deadline"]
+    confirm, name = (event["data"] for event in requested[:2])
+    late = (
+        (f"/permissions/{confirm['permission_id']}/reply", {"reply": "once"}),
+        (f"/questions/{name['question_id']}/reply", {"answers": [["Rumpel"]]}),
+    )
+    assert [live.post(*each).status for each in late] == [409, 409]
+    live.answer(editor, ["second"])
+    heard(live, ended())
+    assert ("pi.extension.notice", "got false, undefined, second") in statuses(live.conforms())
+    assert live.post("/terminate").status == 204
+    assert [live.post(*each).status for each in late] == [410, 410]
+
+
 def test_an_extension_that_fails_stops_its_tool(pi: Bench) -> None:
     live = session(pi, "echo boom")
     events = live.turn("Go")

@@ -13,8 +13,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
-MESSAGES = (b'"turn/start"', b'"turn/steer"', b'"type":"prompt"')
-"""In the line that brings a message to Codex or Pi."""
+MESSAGES = (b'"turn/start"', b'"turn/steer"', b'"type":"prompt"', b'"type":"user"')
+"""In the line that brings a message to Codex, Pi or Claude Code."""
 
 
 def main(flag: Path, command: list[str]) -> None:
@@ -41,10 +41,12 @@ def main(flag: Path, command: list[str]) -> None:
 
 
 def pass_on(said: IO[bytes], heard: threading.Event) -> None:
-    """Repeat what is said, as long as it is to be heard."""
+    """Repeat what is said, as long as it is to be heard; who says no more is gone."""
     for line in said:
         if heard.is_set():
             os.write(1, line)
+    if heard.is_set():
+        os._exit(1)
 
 
 if __name__ == "__main__":

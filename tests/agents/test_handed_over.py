@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.model import ScriptedModel, StepLike
+from tests.agents.claude.live.agent import CLAUDE
 from tests.agents.codex.live.agent import CODEX
 from tests.agents.handed_over import hits, survive, walled
 from tests.agents.live import Block, LiveAgent, calls, capabilities_of
@@ -15,7 +16,9 @@ from tests.agents.watch import asked, done, ended, heard, outcomes
 from tests.cases.common import eventually
 from tests.testing.story import items, said, text
 
-pytestmark = pytest.mark.parametrize("agent", [CODEX, PI], ids=lambda agent: agent.adapter.id)
+pytestmark = pytest.mark.parametrize(
+    "agent", [CLAUDE, CODEX, PI], ids=lambda agent: agent.adapter.id
+)
 
 
 def once(agent: LiveAgent) -> Block:
@@ -27,6 +30,10 @@ def once(agent: LiveAgent) -> Block:
 def test_a_message_that_an_agent_has_is_not_delivered_again(
     agent: LiveAgent, tmp_path: Path, earlier: list[str]
 ) -> None:
+    if not earlier and agent is CLAUDE:
+        # Whether it has kept the conversation cannot be asked: to begin it again and to resume it
+        # are two flags, and the wrong one ends the process.
+        pytest.skip("Claude Code does not begin a conversation that it has begun")
     if not earlier and not agent.keeps_unanswered:
         pytest.skip("this version stores nothing until its first answer")
     steps: list[StepLike] = [*("Hello." for _ in earlier), once(agent), "Done."]
@@ -50,6 +57,10 @@ def test_a_message_that_an_agent_has_is_not_delivered_again(
 def test_a_message_that_has_joined_a_turn_is_not_delivered_again(
     agent: LiveAgent, tmp_path: Path
 ) -> None:
+    if agent is CLAUDE:
+        # It keeps one that joined as an attachment, `source_uuid` in a `queued_command`, and looks
+        # for the id of a message only among its own messages (2.1.325).
+        pytest.skip("Claude Code answers a message that joined again")
     if "steer" not in capabilities_of(agent.adapter).shown:
         pytest.skip("no message joins a turn of this version")
     wait = agent.shell("while [ ! -e go ]; do sleep .01; done")

@@ -252,6 +252,12 @@ class EndInput(Struct, frozen=True):
     """This process is told nothing more: its stdin closes. For agents that read to the end."""
 
 
+class Signal(Struct, frozen=True):
+    """A signal to the process alone. For agents that hear nothing else while they work."""
+
+    name: Literal["INT", "TERM"]
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """A JSON-RPC request to the agent. Its reply comes to `replied`, under the tag."""
 
@@ -283,7 +289,7 @@ class Claim(Struct, frozen=True):
     native_key: str
 
 
-Outgoing = Send | EndInput | Request | Notify | Respond | Claim
+Outgoing = Send | EndInput | Signal | Request | Notify | Respond | Claim
 """What is for the agent, or for whoever stands between."""
 
 Step = (

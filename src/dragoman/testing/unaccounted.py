@@ -12,7 +12,7 @@ from dragoman.adapter import EVERYONE, Adapter
 from dragoman.core import ignored
 from dragoman.core.interpreter import keys_of
 from dragoman.steps import Request
-from dragoman.testing.recordings.transcript import Eof, Line, Run, Signal
+from dragoman.testing.recordings.transcript import Eof, Line, PassedSignal, Run
 from dragoman.wire.raw import as_json
 
 
@@ -68,7 +68,7 @@ def said_in(adapter: Adapter, run: Run) -> list[bytes]:
     begun = adapter.route is None
     methods = {said.method for said in (*adapter.handshake, *_farewells(adapter))}
     for entry in run.entries:
-        if isinstance(entry, Eof | Signal):
+        if isinstance(entry, Eof | PassedSignal):
             break
         if not isinstance(entry, Line) or entry.dir == "err":
             continue

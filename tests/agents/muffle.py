@@ -13,8 +13,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
-MESSAGES = (b'"turn/start"', b'"turn/steer"', b'"type":"prompt"')
-"""In the line that brings a message to Codex or Pi."""
+MESSAGES = (b'"turn/start"', b'"turn/steer"', b'"type":"prompt"', b'"request_id"')
+"""In the line that brings a message to Codex, Pi or Amp."""
 
 
 def main(flag: Path, command: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from dragoman.testing.recordings.transcript import Eof, Line, Run, Transcript
 def spec_in(adapter: Adapter, transcript: Transcript) -> Spec:
     """The session that was started with these flags."""
     argv = transcript[0].meta.argv
-    flags = dict(zip(argv, argv[1:], strict=False))
+    flags = dict(pairwise(argv))
     return msgspec.structs.replace(
         play.spec_of(adapter, transcript[0].meta),
         variant=flags.get("--mode"),

@@ -45,6 +45,7 @@ ADAPTER = Adapter(
     ignored=IGNORED,
     modes=(ModeInfo(id="build", name="Build", description="Works, and never asks."),),
     variants=MODES,
+    takes_model=False,
     permission_modes=("default", "bypass"),
     takes_mcp=True,
     credentials=("AMP_API_KEY",),

@@ -187,7 +187,7 @@ class AmpConverter:
     def _user(self, message: native.Message) -> Iterator[Step]:
         blocks = native.blocks_of(message)
         texts = [each.text for each in blocks if isinstance(each, native.TextBlock)]
-        if texts:
+        if texts or not blocks:  # images are left out
             yield from self._echo("".join(texts))
         for block in blocks:
             if isinstance(block, native.ToolResultBlock):

@@ -44,5 +44,9 @@ IGNORED = (
         where={"type": "user", "message.content.0.type": "text"},
         why="Repeats a person's message that was shown when it was sent.",
     ),
+    IgnoredMessage(
+        where={"type": "user", "message.content": []},
+        why="The same of a message that has only images, which are left out.",
+    ),
 )
 """What leaves no event, and why. Reviewed, and short."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import posixpath
 import re
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from msgspec import Struct
 
 from dragoman.agents.amp import native
 from dragoman.schema.items import FileAction, FileRef, ToolCall, ToolResult
-from dragoman.steps import CompleteItem, ItemFields, StartItem, Step
+from dragoman.steps import Blob, CompleteItem, ItemFields, StartItem, Step
 from dragoman.wire import decode as wire
 from dragoman.wire.diff import headed
 
@@ -80,34 +82,43 @@ class Tools:
 
     def result(self, block: native.ToolResultBlock) -> Iterator[Step]:
         """A tool is done."""
-        key = f"{block.tool_use_id}:result"
-        call = self._calls.pop(block.tool_use_id, None)
+        key, call_id = f"{block.tool_use_id}:result", block.tool_use_id
+        call = self._calls.pop(call_id, None)
         told = _told(block)
-        rejected = isinstance(told, str) and told.startswith(REJECTED)
-        code = told.get("exitCode") if isinstance(told, dict) else None
-        fields: ItemFields = {} if call is None else self._call_fields(call)
-        fields.pop("server", None)
-        if call is not None and call.name in SHELLS and type(code) is int:
-            fields["exit_code"] = code
-        if rejected:
-            fields["reason"] = "declined"
-        failed = block.is_error or rejected or bool(fields.get("exit_code"))
+        fields = self._result_fields(call, told)
+        failed = block.is_error or "reason" in fields or bool(fields.get("exit_code"))
         yield StartItem(
             key=key,
             kind="tool_result",
             role="tool",
-            native_id=block.tool_use_id,
+            native_id=call_id,
             parent=None if call is None else call.message,
-            content=(ToolResult(call_id=block.tool_use_id, output=""),),
+            content=(ToolResult(call_id=call_id, output=""),),
         )
-        files = () if call is None or block.is_error or rejected else self._files(call, told)
+        files = () if call is None or failed else self._files(call, told)
         output = _output(block, call, told)
         yield CompleteItem(
             key=key,
-            content=(ToolResult(call_id=block.tool_use_id, output=output), *files),
+            content=(ToolResult(call_id=call_id, output=output), *_images(told), *files),
             status="failed" if failed else "completed",
             fields=fields,
         )
+
+    def _result_fields(self, call: PendingCall | None, told: Any) -> ItemFields:
+        """The command with its exit code, and why the tool was not run, or not to its end."""
+        fields: ItemFields = {} if call is None else self._call_fields(call)
+        fields.pop("server", None)
+        details = told if isinstance(told, dict) else {}
+        if details.get("truncation"):
+            fields["truncated"] = True
+        code = details.get("exitCode")
+        if details.get("stopCode"):
+            fields["reason"] = str(details["stopCode"])
+        elif "command" in fields and type(code) is int:
+            fields["exit_code"] = code
+        if isinstance(told, str) and told.startswith(REJECTED):
+            fields["reason"] = "declined"
+        return fields
 
     def clear(self) -> None:
         """The process is gone."""
@@ -155,9 +166,9 @@ def _diff(path: str, told: Any) -> str | None:
 
 
 def _told(block: native.ToolResultBlock) -> Any:
-    """What a result says: most tools give an object, as JSON in a text."""
+    """What a result says: most tools give an object, or blocks, as JSON in a text."""
     content = block.content
-    if not isinstance(content, str) or not content.startswith("{"):
+    if not isinstance(content, str) or not content.startswith(("{", "[{")):
         return content
     try:
         return wire.decode(content.encode(), _any)
@@ -168,9 +179,33 @@ def _told(block: native.ToolResultBlock) -> Any:
 def _output(block: native.ToolResultBlock, call: PendingCall | None, told: Any) -> str:
     """What the tool printed, rather than what the model reads about it."""
     if isinstance(told, dict) and call is not None:
+        if told.get("isImage"):
+            return ""
         name = {"Read": "content", "apply_patch": "summary"}.get(call.name, "output")
         if isinstance(told.get(name), str):
-            return str(told[name])
+            return "\n".join(filter(None, (told[name], told.get("stopReason"))))
+    if isinstance(told, list) and all(isinstance(each, dict) for each in told):
+        return "\n".join(str(each["text"]) for each in told if each.get("type") == "text")
     if isinstance(block.content, str):
         return block.content
     return "" if block.content is None else msgspec.json.encode(block.content).decode()
+
+
+def _images(told: Any) -> Iterator[Blob]:
+    """The images in a result: of a file that was read, or among the blocks of an MCP server."""
+    if isinstance(told, dict) and told.get("isImage"):
+        info = told.get("imageInfo")
+        mime = info.get("mimeType") if isinstance(info, dict) else None
+        yield from _image(told.get("content"), mime)
+    for each in told if isinstance(told, list) else ():
+        if isinstance(each, dict) and each.get("type") == "image":
+            yield from _image(each.get("data"), each.get("mimeType"))
+
+
+def _image(data: Any, mime: Any) -> Iterator[Blob]:
+    try:
+        content = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
+    except binascii.Error:
+        return
+    if content:
+        yield Blob(data=content, mime=mime if isinstance(mime, str) else None)

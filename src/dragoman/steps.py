@@ -84,6 +84,13 @@ class Used(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
+class WrittenFile(TypeTag, frozen=True, kw_only=True):
+    """All of a text file that a tool is about to write."""
+
+    path: str
+    content: str
+
+
 class StartItem(TypeTag, frozen=True, kw_only=True):
     """An item opens. `content` is its shape; what streams is emptied by the normalizer."""
 
@@ -101,6 +108,9 @@ class StartItem(TypeTag, frozen=True, kw_only=True):
     """It opens a turn if none is; None: status and system items do not, all others do."""
     source: Source = "agent"
     """`daemon`: to fill a gap that the agent leaves."""
+    writes: WrittenFile | None = None
+    """Of a tool call, where the agent tells nothing of what was there: the daemon looks now, and
+    the FileRef of that path in the call's result, if it has no diff, gets one."""
 
 
 class Delta(TypeTag, frozen=True, gc=False):

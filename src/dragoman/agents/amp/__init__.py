@@ -16,8 +16,8 @@ MODES = ("low", "medium", "high", "ultra")
 """Amp's own modes, which choose model, prompt and tools together. To us they are variants."""
 
 # Without a terminal it asks nothing: what its rules would ask for is refused by Amp itself. What
-# its subagents do is told to nobody, a process takes one message, and a thread cannot be forked
-# (0.0.1790142911).
+# its subagents do is told to nobody, nor that its server tries again; a process takes one message,
+# and a thread cannot be forked (0.0.1790142911).
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {
     "sharedProcess",
     "planMode",
@@ -27,6 +27,7 @@ _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {
     "steer",
     "fork",
     "streamingDeltas",
+    "status",
 }
 _NOT_SHOWN: frozenset[Feature] = frozenset({"subagents", "steer"})
 

@@ -35,6 +35,7 @@ from dragoman.steps import (
     Report,
     Send,
     Signal,
+    StartItem,
     Step,
     Unparsed,
     Update,
@@ -161,6 +162,10 @@ class AmpConverter:
 
     def receive(self, message: bytes) -> Iterator[Step]:
         """Translate what Amp says."""
+        steps = self._steps(message)
+        return map(_late, steps) if self._run is RunState.OVER else steps
+
+    def _steps(self, message: bytes) -> Iterator[Step]:
         match native.decode(message):
             case native.System() as line:
                 return self._system(line)
@@ -246,8 +251,7 @@ class AmpConverter:
     # --- The process ---
 
     def on_open(self, spec: Spec) -> Iterator[Step]:
-        """Know the thread that the process continues."""
-        self._thread = spec.native_session_id
+        """Say nothing: a process waits for its message."""
         return iter(())
 
     def on_close(self, exit: Exit) -> Iterator[Step]:
@@ -278,6 +282,11 @@ class AmpConverter:
         yield from self._end("failed")
         if is_lost:
             yield EndSession(reason="error", message=why, exit=exit)
+
+
+def _late(step: Step) -> Step:
+    """After its result a process opens no turn: nothing would end it."""
+    return msgspec.structs.replace(step, opens=False) if isinstance(step, StartItem) else step
 
 
 def _last_words(exit: Exit) -> str:

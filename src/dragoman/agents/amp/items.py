@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.agents.amp import native
 from dragoman.agents.amp.tools import Tools
 from dragoman.schema.items import ContentPart, ItemKind, ItemStatus, Json, Reasoning, Status, Text
-from dragoman.steps import CompleteItem, ItemFields, StartItem, Step, whole
+from dragoman.steps import CompleteItem, Content, ItemFields, StartItem, Step, whole
 
 HIDDEN = "(a thought that is not shown)"
 
@@ -34,7 +34,7 @@ class Items:
         if message.stop_reason is not None:
             fields["stop_reason"] = message.stop_reason
         content = (Text(text=text),) if text else ()
-        yield StartItem(key=key, kind="message", role="assistant", content=content)
+        yield _begun(key, content)
         yield CompleteItem(key=key, content=content, fields=fields)
         for each in blocks:
             if isinstance(each, native.ToolUseBlock):
@@ -47,7 +47,7 @@ class Items:
         if isinstance(block, native.ThinkingBlock):
             part = Reasoning(text=block.thinking)
         key = self._key("thought")
-        yield from whole(StartItem(key=key, kind="message", role="assistant", content=(part,)))
+        yield from whole(_begun(key, (part,)))
 
     def status(
         self, label: str, detail: str | None, *, status: ItemStatus = "completed"
@@ -66,6 +66,11 @@ class Items:
     def _key(self, kind: str) -> str:
         self._count += 1
         return f"{kind}:{self._count}"
+
+
+def _begun(key: str, content: Content) -> StartItem:
+    """A message begins: Amp does not say so, and tells it only whole."""
+    return StartItem(key=key, kind="message", role="assistant", content=content, source="daemon")
 
 
 def _is_thought(block: native.AnyBlock) -> bool:

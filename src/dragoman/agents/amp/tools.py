@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dragoman.agents.amp import native
 from dragoman.schema.items import FileAction, FileRef, ToolCall, ToolResult
-from dragoman.steps import Blob, CompleteItem, ItemFields, StartItem, Step
+from dragoman.steps import Blob, CompleteItem, ItemFields, StartItem, Step, WrittenFile
 from dragoman.wire import decode as wire
 from dragoman.wire.diff import headed
 
@@ -61,12 +61,21 @@ class Tools:
             native_id=block.id,
             parent=message,
             content=(ToolCall(name=block.name, arguments="", call_id=block.id),),
+            source="daemon",
+            writes=self._written(call),
         )
         yield CompleteItem(
             key=block.id,
             content=(ToolCall(name=block.name, arguments=arguments, call_id=block.id),),
             fields=self._call_fields(call),
         )
+
+    def _written(self, call: PendingCall) -> WrittenFile | None:
+        """The file that is about to be written: Amp does not tell what it replaces."""
+        path, content = call.text("path"), call.text("content")
+        if call.name != "create_file" or not path or content is None:
+            return None
+        return WrittenFile(path=self._absolute(path), content=content)
 
     def _call_fields(self, call: PendingCall) -> ItemFields:
         """Its command, and the MCP server whose tool it is."""
@@ -94,6 +103,7 @@ class Tools:
             native_id=call_id,
             parent=None if call is None else call.message,
             content=(ToolResult(call_id=call_id, output=""),),
+            source="daemon",
         )
         files = () if call is None or failed else self._files(call, told)
         output = _output(block, call, told)

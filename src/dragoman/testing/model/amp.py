@@ -26,6 +26,9 @@ SOCKET = "/actors/gateway/threadActor/websocket"
 PATHS = ("/api/internal", "/api/thread-actors", "/actors/")
 """How the paths begin that are Amp's."""
 WINDOW = 200_000
+LEASE_S = 0.2
+"""How long after a message its tools are leased: the real server is far away, and whoever reads
+what the process says of the message has that time, too."""
 SIGNATURE = "c2NyaXB0ZWQ="
 _USER: Event = {
     "id": "user_01",
@@ -268,6 +271,7 @@ class Threads:
             thread.state("idle")
             return False
         thread.state("running_tools", messageId=message)
+        await asyncio.sleep(LEASE_S)
         results = [await self._lease(thread, message, call) for call in calls]
         thread.add({"role": "user", "content": results, "messageId": self._id("M-")})
         return True

@@ -16,8 +16,8 @@ MODES = ("low", "medium", "high", "ultra")
 """Amp's own modes, which choose model, prompt and tools together. To us they are variants."""
 
 # Without a terminal it asks nothing: what its rules would ask for is refused by Amp itself. What
-# its subagents do is told to nobody, nor that its server tries again; a process takes one message,
-# and a thread cannot be forked (0.0.1790142911).
+# its subagents do is told to nobody, nor that its server tries again; an item is told whole, a
+# process takes one message, and a thread cannot be forked (0.0.1790142911).
 _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {
     "sharedProcess",
     "planMode",
@@ -28,6 +28,7 @@ _FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {
     "fork",
     "streamingDeltas",
     "status",
+    "itemStarted",
 }
 _NOT_SHOWN: frozenset[Feature] = frozenset({"subagents", "steer"})
 
@@ -36,8 +37,8 @@ ADAPTER = Adapter(
     name="Amp",
     event_prefix="amp",
     capabilities=Capabilities(
-        # It never says that a session or an item starts; those events are ours.
-        native=_FEATURES.union(_NOT_SHOWN) - {"sessionLifecycle", "itemStarted"},
+        # It never says that a session starts or ends; those events are ours.
+        native=_FEATURES.union(_NOT_SHOWN) - {"sessionLifecycle"},
         shown=_FEATURES,
     ),
     command=("amp",),

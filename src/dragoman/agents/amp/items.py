@@ -25,7 +25,7 @@ class Items:
         blocks = native.blocks_of(message)
         thoughts = [each for each in blocks if _is_thought(each)]
         for each in thoughts:
-            yield from self._thought(each)
+            yield from self._reasoning(each)
         if len(thoughts) == len(blocks):
             return
         key = self._key("message")
@@ -34,7 +34,7 @@ class Items:
         if message.stop_reason is not None:
             fields["stop_reason"] = message.stop_reason
         content = (Text(text=text),) if text else ()
-        yield _begun(key, content)
+        yield _message_item(key, content)
         yield CompleteItem(key=key, content=content, fields=fields)
         for each in blocks:
             if isinstance(each, native.ToolUseBlock):
@@ -42,12 +42,12 @@ class Items:
             elif isinstance(each, native.UnknownJson | native.ToolResultBlock):
                 yield from self.unknown(each)
 
-    def _thought(self, block: native.AnyBlock) -> Iterator[Step]:
+    def _reasoning(self, block: native.AnyBlock) -> Iterator[Step]:
         part = Reasoning(text=HIDDEN, visibility="private")
         if isinstance(block, native.ThinkingBlock):
             part = Reasoning(text=block.thinking)
         key = self._key("thought")
-        yield from whole(_begun(key, (part,)))
+        yield from whole(_message_item(key, (part,)))
 
     def status(
         self, label: str, detail: str | None, *, status: ItemStatus = "completed"
@@ -68,7 +68,7 @@ class Items:
         return f"{kind}:{self._count}"
 
 
-def _begun(key: str, content: Content) -> StartItem:
+def _message_item(key: str, content: Content) -> StartItem:
     """A message begins: Amp does not say so, and tells it only whole."""
     return StartItem(key=key, kind="message", role="assistant", content=content, source="daemon")
 

@@ -93,8 +93,8 @@ class Tools:
         """A tool is done."""
         key, call_id = f"{block.tool_use_id}:result", block.tool_use_id
         call = self._calls.pop(call_id, None)
-        told = _told(block)
-        fields = self._result_fields(call, told)
+        payload = _payload(block)
+        fields = self._result_fields(call, payload)
         failed = block.is_error or "reason" in fields or bool(fields.get("exit_code"))
         yield StartItem(
             key=key,
@@ -105,20 +105,20 @@ class Tools:
             content=(ToolResult(call_id=call_id, output=""),),
             source="daemon",
         )
-        files = () if call is None or failed else self._files(call, told)
-        output = _output(block, call, told)
+        files = () if call is None or failed else self._files(call, payload)
+        output = _output(block, call, payload)
         yield CompleteItem(
             key=key,
-            content=(ToolResult(call_id=call_id, output=output), *_images(told), *files),
+            content=(ToolResult(call_id=call_id, output=output), *_images(payload), *files),
             status="failed" if failed else "completed",
             fields=fields,
         )
 
-    def _result_fields(self, call: PendingCall | None, told: Any) -> ItemFields:
+    def _result_fields(self, call: PendingCall | None, payload: Any) -> ItemFields:
         """The command with its exit code, and why the tool was not run, or not to its end."""
         fields: ItemFields = {} if call is None else self._call_fields(call)
         fields.pop("server", None)
-        details = told if isinstance(told, dict) else {}
+        details = payload if isinstance(payload, dict) else {}
         if details.get("truncation"):
             fields["truncated"] = True
         code = details.get("exitCode")
@@ -126,7 +126,7 @@ class Tools:
             fields["reason"] = str(details["stopCode"])
         elif "command" in fields and type(code) is int:
             fields["exit_code"] = code
-        if isinstance(told, str) and told.startswith(REJECTED):
+        if isinstance(payload, str) and payload.startswith(REJECTED):
             fields["reason"] = "declined"
         return fields
 
@@ -136,8 +136,8 @@ class Tools:
 
     # --- Files ---
 
-    def _files(self, call: PendingCall, told: Any) -> tuple[FileRef, ...]:
-        details = told if isinstance(told, dict) else {}
+    def _files(self, call: PendingCall, payload: Any) -> tuple[FileRef, ...]:
+        details = payload if isinstance(payload, dict) else {}
         if call.name == "apply_patch":
             listed = details.get("files")
             each = listed if isinstance(listed, list) else []
@@ -165,17 +165,17 @@ class Tools:
         return posixpath.normpath(posixpath.join(self._directory, path))
 
 
-def _diff(path: str, told: Any) -> str | None:
+def _diff(path: str, native_diff: Any) -> str | None:
     """Amp's diff as git would write it: only its hunks are the same."""
-    if not isinstance(told, str):
+    if not isinstance(native_diff, str):
         return None
-    fenced = _FENCE.match(told)
-    text = fenced[1] if fenced else told
+    fenced = _FENCE.match(native_diff)
+    text = fenced[1] if fenced else native_diff
     hunk = _HUNK.search(text)
     return headed(path, text[hunk.start() :] if hunk else "")
 
 
-def _told(block: native.ToolResultBlock) -> Any:
+def _payload(block: native.ToolResultBlock) -> Any:
     """What a result says: most tools give an object, or blocks, as JSON in a text."""
     content = block.content
     if not isinstance(content, str) or not content.startswith(("{", "[{")):
@@ -186,28 +186,28 @@ def _told(block: native.ToolResultBlock) -> Any:
         return content
 
 
-def _output(block: native.ToolResultBlock, call: PendingCall | None, told: Any) -> str:
+def _output(block: native.ToolResultBlock, call: PendingCall | None, payload: Any) -> str:
     """What the tool printed, rather than what the model reads about it."""
-    if isinstance(told, dict) and call is not None:
-        if told.get("isImage"):
+    if isinstance(payload, dict) and call is not None:
+        if payload.get("isImage"):
             return ""
         name = {"Read": "content", "apply_patch": "summary"}.get(call.name, "output")
-        if isinstance(told.get(name), str):
-            return "\n".join(filter(None, (told[name], told.get("stopReason"))))
-    if isinstance(told, list) and all(isinstance(each, dict) for each in told):
-        return "\n".join(str(each["text"]) for each in told if each.get("type") == "text")
+        if isinstance(payload.get(name), str):
+            return "\n".join(filter(None, (payload[name], payload.get("stopReason"))))
+    if isinstance(payload, list) and all(isinstance(each, dict) for each in payload):
+        return "\n".join(str(each["text"]) for each in payload if each.get("type") == "text")
     if isinstance(block.content, str):
         return block.content
     return "" if block.content is None else msgspec.json.encode(block.content).decode()
 
 
-def _images(told: Any) -> Iterator[Blob]:
+def _images(payload: Any) -> Iterator[Blob]:
     """The images in a result: of a file that was read, or among the blocks of an MCP server."""
-    if isinstance(told, dict) and told.get("isImage"):
-        info = told.get("imageInfo")
+    if isinstance(payload, dict) and payload.get("isImage"):
+        info = payload.get("imageInfo")
         mime = info.get("mimeType") if isinstance(info, dict) else None
-        yield from _image(told.get("content"), mime)
-    for each in told if isinstance(told, list) else ():
+        yield from _image(payload.get("content"), mime)
+    for each in payload if isinstance(payload, list) else ():
         if isinstance(each, dict) and each.get("type") == "image":
             yield from _image(each.get("data"), each.get("mimeType"))
 

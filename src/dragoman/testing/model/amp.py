@@ -88,13 +88,13 @@ class Thread:
         self.state("error")
 
 
-class _Call(Struct):
+class _ClientCall(Struct):
     method: str = ""
     params: dict[str, Any] = {}
     id: Any = None
 
 
-_call = msgspec.json.Decoder(_Call)
+_call = msgspec.json.Decoder(_ClientCall)
 
 
 class Threads:

@@ -193,9 +193,12 @@ def _output(block: native.ToolResultBlock, call: PendingCall | None, payload: An
             return ""
         name = {"Read": "content", "apply_patch": "summary"}.get(call.name, "output")
         if isinstance(payload.get(name), str):
-            return "\n".join(filter(None, (payload[name], payload.get("stopReason"))))
+            why = payload.get("stopReason")
+            return "\n".join(filter(None, (payload[name], why if isinstance(why, str) else "")))
     if isinstance(payload, list) and all(isinstance(each, dict) for each in payload):
-        return "\n".join(str(each["text"]) for each in payload if each.get("type") == "text")
+        return "\n".join(
+            str(each.get("text", "")) for each in payload if each.get("type") == "text"
+        )
     if isinstance(block.content, str):
         return block.content
     return "" if block.content is None else msgspec.json.encode(block.content).decode()

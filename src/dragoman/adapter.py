@@ -91,7 +91,7 @@ class Requester(Converter, Protocol):
         """Translate what became of a request. Raise as in `receive`."""
 
 
-Unused = Literal["mcp", "skills", "variant"]
+Unused = Literal["model", "mcp", "skills", "variant"]
 EVERYONE = "*"
 """Routes what a shared process says to all its sessions."""
 
@@ -119,6 +119,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     permission_modes: tuple[PermissionMode, ...] = ("default",)
     """Those that it, or we by its requests, can keep to. Where it never asks, that is `default`
     alone; another one is refused."""
+    takes_model: bool = True
+    """A session chooses a model."""
     takes_mcp: bool = False
     """It uses the servers in `Spec.mcp`."""
     takes_skills: bool = False

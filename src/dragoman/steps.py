@@ -84,6 +84,13 @@ class Used(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
+class WrittenFile(TypeTag, frozen=True, kw_only=True):
+    """All of a text file that a tool is about to write."""
+
+    path: str
+    content: str
+
+
 class StartItem(TypeTag, frozen=True, kw_only=True):
     """An item opens. `content` is its shape; what streams is emptied by the normalizer."""
 
@@ -101,6 +108,9 @@ class StartItem(TypeTag, frozen=True, kw_only=True):
     """It opens a turn if none is; None: status and system items do not, all others do."""
     source: Source = "agent"
     """`daemon`: to fill a gap that the agent leaves."""
+    writes: WrittenFile | None = None
+    """Of a tool call, where the agent tells nothing of what was there: the daemon looks now, and
+    the FileRef of that path in the call's result, if it has no diff, gets one."""
 
 
 class Delta(TypeTag, frozen=True, gc=False):
@@ -252,6 +262,12 @@ class EndInput(Struct, frozen=True):
     """This process is told nothing more: its stdin closes. For agents that read to the end."""
 
 
+class Signal(Struct, frozen=True):
+    """A signal to the process alone. For agents that hear nothing else while they work."""
+
+    name: Literal["INT", "TERM"]
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """A JSON-RPC request to the agent. Its reply comes to `replied`, under the tag."""
 
@@ -283,7 +299,7 @@ class Claim(Struct, frozen=True):
     native_key: str
 
 
-Outgoing = Send | EndInput | Request | Notify | Respond | Claim
+Outgoing = Send | EndInput | Signal | Request | Notify | Respond | Claim
 """What is for the agent, or for whoever stands between."""
 
 Step = (

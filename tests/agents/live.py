@@ -58,6 +58,11 @@ class LiveAgent(ABC):
 
     stream_error: Mapping[str, str] | None = None
     """An error in the middle of an answer after which it tries again; None: whatever it is."""
+    asks_models = True
+    """It asks models itself, and a session chooses one. Else a server of its vendor's does, and
+    tells nothing of retries, limits and windows."""
+    lives_for_a_turn = False
+    """Between turns there is no process."""
     asks_plainly = False
     """It asks one question at a time, without a header and descriptions."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 MESSAGES = (b'"turn/start"', b'"turn/steer"', b'"type":"prompt"', b'"type":"user"')
-"""In the line that brings a message to Codex, Pi or Claude Code."""
+"""In the line that brings a message to Codex, Pi, Claude Code or Amp."""
 
 
 def main(flag: Path, command: list[str]) -> None:

@@ -47,6 +47,7 @@ def cause(raw: Any) -> str:
         message.get("subtype") if message.get("type") == "system" else None,
         message.get("type"),
         (message.get("payload") or {}).get("type"),
+        "plain text" if "encoding" in message else None,
         "reply",
     )
     return str(next(word for word in inner if word))

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from tests.agents.live import Live
@@ -67,14 +68,17 @@ def kill_all(pids: list[int]) -> None:
     """SIGKILL processes, and wait until nothing of them is left."""
     assert pids
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     while any(lives(pid) for pid in pids):
         pass
 
 
 def kill(live: Live) -> None:
-    """SIGKILL the session's agent."""
-    kill_all(live.agent.processes(live))
+    """SIGKILL the session's agent; where it lives for a turn, it may be gone already."""
+    pids = live.agent.processes(live)
+    if pids or not live.agent.lives_for_a_turn:
+        kill_all(pids)
 
 
 # --- Reading ---

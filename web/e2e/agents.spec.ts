@@ -10,13 +10,14 @@ test("agents, what they can, what runs for them, and how the daemon does", async
   const { client } = daemon;
   await inside.getByRole("link", { name: "Agents", exact: true }).click();
   const cards = inside.getByRole("list", { name: "Agents" });
-  const names = ["Claude Code", "Codex", "Mock", "OpenCode", "Pi"];
+  const names = ["Amp", "Claude Code", "Codex", "Mock", "OpenCode", "Pi"];
   await expect(cards.getByRole("heading")).toHaveText(names);
   await expect(cards.getByRole("region", { name: "Mock" })).toContainText("needs none");
   await expect(cards.getByRole("region", { name: "Codex" })).toContainText("Shared process");
 
   const steer = inside.getByRole("row", { name: /^Steer a running turn/ });
-  await expect(steer.getByRole("cell")).toHaveText(["yes", "yes", "no", "not shown", "yes"]);
+  const cells = ["not shown", "yes", "yes", "no", "not shown", "yes"];
+  await expect(steer.getByRole("cell")).toHaveText(cells);
 
   const about = inside.getByRole("region", { name: "The daemon" });
   await expect(about).toContainText("healthy");

@@ -20,6 +20,7 @@ from dragoman.core.permission_diff import ReadFile, read_nothing, with_diff
 from dragoman.core.policy import decide
 from dragoman.core.requests import OpenRequest
 from dragoman.core.restore import restore
+from dragoman.core.written_files import FindFile, WrittenFiles, find_nothing
 from dragoman.facts import Exit, IgnoredMessage
 from dragoman.schema.commands import Command, Interrupt, Prompt
 from dragoman.schema.events import Body, Draft, QueueUpdated, SessionEnded
@@ -27,11 +28,13 @@ from dragoman.steps import (
     AskPermission,
     Bind,
     Claim,
+    CompleteItem,
     Delivered,
     Delta,
     EndTurn,
     Report,
     Respond,
+    StartItem,
     Step,
     Unparsed,
     Update,
@@ -88,6 +91,7 @@ class Interpreter:
         on_defect: OnDefect = raise_defect,
         ignored: Sequence[IgnoredMessage] | None = None,
         read_file: ReadFile = read_nothing,
+        find_file: FindFile = find_nothing,
         loop_limit: int = 0,
     ) -> None:
         self._agent = agent
@@ -103,6 +107,7 @@ class Interpreter:
         self._ignored = ignored
         """What may leave no event; None: anything may."""
         self._loop_guard = LoopGuard(loop_limit)
+        self._written_files = WrittenFiles(find_file)
         self._read_file = read_file
         """What is in a file that may be shown; as with links, only who sees the disk knows it."""
 
@@ -306,8 +311,14 @@ class Interpreter:
                 continue
             if isinstance(step, AskPermission):
                 step = with_diff(step, self._read_file)
-            elif isinstance(step, EndTurn) and self._loop_guard.is_tripped:
-                step = replace(step, outcome="failed")
+            elif isinstance(step, StartItem) and step.writes is not None:
+                self._written_files.expect(step.writes)
+            elif isinstance(step, CompleteItem):
+                step = self._written_files.complete(step)
+            elif isinstance(step, EndTurn):
+                self._written_files.clear()
+                if self._loop_guard.is_tripped:
+                    step = replace(step, outcome="failed")
             apply(step, raw)
             if type(step) is Delta:
                 continue  # by far the most

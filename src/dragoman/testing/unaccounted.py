@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.adapter import EVERYONE, Adapter
+from dragoman.adapter import EVERYONE, Adapter, Spec
 from dragoman.core import ignored
 from dragoman.core.interpreter import keys_of
 from dragoman.steps import Request
-from dragoman.testing.recordings.transcript import Eof, Line, Run, Signal
+from dragoman.testing.recordings.transcript import Eof, Line, PassedSignal, Run
 from dragoman.wire.raw import as_json
 
 
@@ -67,8 +68,11 @@ def said_in(adapter: Adapter, run: Run) -> list[bytes]:
     greetings: list[Any] = []
     begun = adapter.route is None
     methods = {said.method for said in (*adapter.handshake, *_farewells(adapter))}
+    ends_input = _ends_input(adapter)
     for entry in run.entries:
-        if isinstance(entry, Eof | Signal):
+        if isinstance(entry, Eof) and not ends_input:
+            break
+        if isinstance(entry, PassedSignal) and entry.number != signal.SIGINT:
             break
         if not isinstance(entry, Line) or entry.dir == "err":
             continue
@@ -81,6 +85,13 @@ def said_in(adapter: Adapter, run: Run) -> list[bytes]:
         ):
             lines.append(entry.data)
     return lines
+
+
+def _ends_input(adapter: Adapter) -> bool:
+    """Whether its processes are told one message and the end of their input, and then work."""
+    mode = adapter.modes[0].id if adapter.modes else ""
+    spec = Spec(session_id="", agent=adapter.id, agent_mode=mode, directory="/")
+    return adapter.launch(spec, adapter.command).lifetime == "turn"
 
 
 def _farewells(adapter: Adapter) -> list[Request]:

@@ -2,7 +2,7 @@
 
 A new agent gets them with a `LiveAgent` of its own in `AGENTS`. A scenario names what it takes,
 `@pytest.mark.needs("questions")`, and is made for each agent that shows all of it, in the version
-that is there.
+that is there; `@pytest.mark.asks_models` leaves out those that ask no models themselves.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents import live
+from tests.agents.amp.live.agent import AMP
 from tests.agents.claude.live.agent import CLAUDE
 from tests.agents.codex.live.agent import CODEX
 from tests.agents.live import Bench, Live, LiveAgent, capabilities_of, shared_daemon
@@ -21,7 +22,7 @@ from tests.agents.opencode.live.agent import OPENCODE
 from tests.agents.pi.live.agent import PI
 from tests.daemon import Daemon
 
-AGENTS: tuple[LiveAgent, ...] = (CLAUDE, CODEX, OPENCODE, PI)
+AGENTS: tuple[LiveAgent, ...] = (AMP, CLAUDE, CODEX, OPENCODE, PI)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -30,6 +31,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     needs = {feature for mark in metafunc.definition.iter_markers("needs") for feature in mark.args}
     able = [each for each in AGENTS if needs <= capabilities_of(each.adapter).shown]
+    if metafunc.definition.get_closest_marker("asks_models"):
+        able = [each for each in able if each.asks_models]
     metafunc.parametrize("agent", able, ids=lambda each: each.adapter.id, scope="session")
 
 

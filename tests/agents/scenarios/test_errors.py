@@ -31,6 +31,7 @@ def test_an_error_of_the_api_fails_the_turn(bench: Bench, status: int) -> None:
     goes_on(live)
 
 
+@pytest.mark.asks_models
 def test_an_error_that_passes_is_a_retry(bench: Bench) -> None:
     live = bench.session({"error": {"status": 500, "headers": AT_ONCE}}, "Now it works.")
     events = live.turn("Hi")
@@ -42,6 +43,7 @@ def test_an_error_that_passes_is_a_retry(bench: Bench) -> None:
     goes_on(live)
 
 
+@pytest.mark.asks_models
 def test_nobody_listens(bench: Bench) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -83,6 +85,7 @@ def test_an_answer_whose_stream_breaks_every_time(bench: Bench) -> None:
     goes_on(live)
 
 
+@pytest.mark.asks_models
 def test_an_answer_that_is_too_long_fails_the_turn(bench: Bench) -> None:
     live = bench.session({"text": "And so on", "stop_reason": "max_tokens", "times": 20})
     assert "max_output_tokens" in str(failed_with(live.turn("Go on for ever")))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from dragoman.runtime.processes import linux
 from tests.agents.live import LiveAgent, chosen, command, variable_of
 from tests.daemon import running
 from tests.installable_agent import executable as stand_in
 
 
+@pytest.mark.asks_models
 def test_the_agent_tells_its_models(agent: LiveAgent, tmp_path: Path) -> None:
     command(agent.adapter)
     home = tmp_path / "home"

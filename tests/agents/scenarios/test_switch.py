@@ -20,6 +20,7 @@ def effort(live: Live, number: int) -> Any:
     return live.agent.effort_of(live.model.mains[number - 1].body)
 
 
+@pytest.mark.asks_models
 @pytest.mark.needs("variants")
 def test_a_session_begins_with_its_model_and_effort(bench: Bench) -> None:
     _, other = bench.agent.models
@@ -31,6 +32,7 @@ def test_a_session_begins_with_its_model_and_effort(bench: Bench) -> None:
     live.conforms()
 
 
+@pytest.mark.asks_models
 def test_the_model_of_a_running_session(bench: Bench) -> None:
     first, second = bench.agent.models
     live = bench.session("One.", "Two.", "Three.", model=first)
@@ -43,6 +45,7 @@ def test_the_model_of_a_running_session(bench: Bench) -> None:
     live.conforms()
 
 
+@pytest.mark.asks_models
 def test_the_model_in_the_middle_of_a_turn(bench: Bench) -> None:
     first, second = bench.agent.models
     live = bench.session({"text": ["One ", "two"], "gate": "rest"}, "Two.", model=first)
@@ -72,7 +75,8 @@ def test_an_effort_that_the_agent_does_not_know_is_refused(bench: Bench) -> None
 
 @pytest.mark.needs("variants")
 def test_the_effort_of_a_running_session(bench: Bench) -> None:
-    live = bench.session("One.", "Two.", model=bench.agent.models[0], variant="low")
+    model = {"model": bench.agent.models[0]} if bench.agent.asks_models else {}
+    live = bench.session("One.", "Two.", variant="low", **model)
     live.turn("1")
     assert live.patch(variant="high")["variant"] == "high"
     live.turn("2")
@@ -81,6 +85,7 @@ def test_the_effort_of_a_running_session(bench: Bench) -> None:
     live.conforms()
 
 
+@pytest.mark.asks_models
 @pytest.mark.needs("variants", "resume")
 def test_what_is_switched_outlives_the_process(bench: Bench) -> None:
     first, second = bench.agent.models
@@ -94,6 +99,7 @@ def test_what_is_switched_outlives_the_process(bench: Bench) -> None:
     live.conforms()
 
 
+@pytest.mark.asks_models
 @pytest.mark.needs("commandExecution", "variants")
 def test_what_is_switched_before_the_first_message(bench: Bench) -> None:
     _, other = bench.agent.models

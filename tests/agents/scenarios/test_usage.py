@@ -72,6 +72,7 @@ def test_a_fork_counts_only_its_own(bench: Bench) -> None:
     live.conforms()
 
 
+@pytest.mark.asks_models
 def test_the_context_says_how_full_the_window_is(bench: Bench) -> None:
     live = bench.session(says_for("Hello.", 100, 20, cache_read=3000))
     updates = of_type(live.turn("Hi"), "session.updated")

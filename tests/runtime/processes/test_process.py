@@ -44,6 +44,28 @@ def test_it_tells_the_signal_that_ended_it() -> None:
     asyncio.run(run())
 
 
+def test_a_signal_is_for_the_process_alone() -> None:
+    """What it started is its own to stop: SIGINT to all would end a command that it may go on."""
+
+    async def run() -> None:
+        code = (
+            "import signal, subprocess, sys\n"
+            "other = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
+            "def stop(*_):\n"
+            "    print('stopped', other.poll(), flush=True); other.kill(); sys.exit()\n"
+            "signal.signal(signal.SIGINT, stop)\n"
+            "print('ready', flush=True)\n"
+            "signal.pause()"
+        )
+        async with child(code) as started:
+            assert await started.lines(1) == [b"ready"]
+            started.process.send_signal("INT")
+            assert await started.lines() == [b"stopped None"]
+            started.process.send_signal("INT")  # it is gone: nobody else is signalled
+
+    asyncio.run(run())
+
+
 def test_it_runs_in_its_directory_with_its_environment_and_a_mark(tmp_path: Path) -> None:
     async def run() -> None:
         code = "import os; print(os.getcwd()); print(sorted(os.environ))"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.core.written_files import FoundFile
 from dragoman.runtime.session import agent_files
 from dragoman.wire.redactor import Redactor
 
@@ -81,3 +82,15 @@ def test_the_daemons_own_data_is_not_shown(workspace: Path) -> None:
     (workspace / "data").mkdir()
     (workspace / "data" / "token").write_text("the token")
     assert peek(workspace, "data/token", closed=str(workspace / "data")) is None
+
+
+# --- A file that is about to be written ---
+
+
+def test_a_file_that_is_not_there_yet_is_told_from_one_that_is_not_shown(workspace: Path) -> None:
+    (workspace / "a").write_text("one\n")
+    (workspace / "binary").write_bytes(b"\xff\xfe")
+    (workspace / "link").symlink_to(workspace / "none")
+    paths = ("a", "none", "folder/none", "binary", "link", "../none")
+    found = [agent_files.find(str(workspace), "/nowhere", path) for path in paths]
+    assert found == [FoundFile("one\n"), FoundFile(None), FoundFile(None), None, None, None]

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from dragoman.adapter import Adapter
 from dragoman.agents import adapters
 from dragoman.errors import InvalidRequest
-from dragoman.runtime.session.validate import ensure_variant
-from dragoman.schema.http import ModelInfo
+from dragoman.runtime.session.validate import ensure_supported, ensure_variant
+from dragoman.schema.http import CreateSession, ModelInfo, PatchSession
 from tests.cases.common import assert_conforms
 from tests.daemon import Daemon
 from tests.shared_agent import house
@@ -129,3 +130,11 @@ def test_an_adapter_does_not_contradict_itself(adapter: Adapter) -> None:
     assert adapter.takes_mcp <= ("mcpTools" in shown)
     takes = {"mcp": adapter.takes_mcp, "skills": adapter.takes_skills}
     assert not [field for field in adapter.unused if takes.get(field)]
+
+
+def test_a_model_is_refused_where_nobody_can_choose_one() -> None:
+    """Before, it was accepted, shown, and without effect."""
+    adapter = structs.replace(adapters()["mock"], name="Deaf", takes_model=False)
+    for wanted in (CreateSession(agent="mock", model="m"), PatchSession(model="m")):
+        with pytest.raises(InvalidRequest, match="Deaf takes no models; leave out `model`"):
+            ensure_supported(adapter, wanted, adapters().values())

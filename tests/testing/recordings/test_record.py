@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing.recordings.transcript import Ending, Eof, Line, Meta, Run, Signal, load
+from dragoman.testing.recordings.transcript import Ending, Eof, Line, Meta, PassedSignal, Run, load
 from dragoman.testing.recordings.writer import Tape
 
 RECORD = (sys.executable, "-m", "dragoman.cli.main", "record")
@@ -127,7 +127,7 @@ def test_signals_are_passed_on_once_and_the_end_is_recorded(start: Start, tmp_pa
     run = recorded(tmp_path / "x.jsonl")
     heard = [entry for entry in run.entries if not isinstance(entry, Eof)]
     assert [
-        entry.number if isinstance(entry, Signal) else entry.data.decode() for entry in heard
+        entry.number if isinstance(entry, PassedSignal) else entry.data.decode() for entry in heard
     ] == ["ready", signal.SIGUSR1, "heard", signal.SIGTERM, "bye"]
     assert run.ending is not None
     assert run.ending.code == 143

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.testing.recordings.transcript import Ending, Eof, Line, Meta, Run, Signal, dump
+from dragoman.testing.recordings.transcript import Ending, Eof, Line, Meta, PassedSignal, Run, dump
 
 REPLAY = (sys.executable, "-m", "dragoman.cli.main", "replay")
 DEADLINE_S = 30
@@ -29,7 +29,7 @@ def out(**fields: Any) -> Line:
     return Line(t=0, dir="out", data=line(**fields))
 
 
-def a_run(*entries: Line | Eof | Signal, argv: tuple[str, ...] = (), **ending: Any) -> Run:
+def a_run(*entries: Line | Eof | PassedSignal, argv: tuple[str, ...] = (), **ending: Any) -> Run:
     how = {"code": 0, "signal": None, **ending}
     return Run(meta=Meta(argv=argv, cwd="/recorded/place"), entries=entries,
                ending=Ending(t=0.0, **how))  # fmt: skip
@@ -115,7 +115,7 @@ def test_it_dies_of_the_recorded_signal(file: Path) -> None:
 
 
 def test_it_awaits_a_signal_that_was_passed_on(file: Path) -> None:
-    stopped = a_run(out(type="ready"), Signal(t=0, number=15), out(type="bye"), code=143)
+    stopped = a_run(out(type="ready"), PassedSignal(t=0, number=15), out(type="bye"), code=143)
     file.write_bytes(dump((stopped,)))
     process = subprocess.Popen([*REPLAY, str(file)], bufsize=0, stdout=subprocess.PIPE)
     assert process.stdout is not None

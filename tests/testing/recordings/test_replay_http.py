@@ -17,7 +17,7 @@ import pytest
 from dragoman.agents.opencode import ADAPTER
 from dragoman.testing.recordings.http_calls import with_calls
 from dragoman.testing.recordings.play import play
-from dragoman.testing.recordings.transcript import Ending, Line, Meta, Run, Signal, dump, load
+from dragoman.testing.recordings.transcript import Ending, Line, Meta, PassedSignal, Run, dump, load
 from tests.agents.opencode.said import command_of, spec_in
 from tests.daemon import running
 from tests.testing.story import Event, Talk, items, of_type, said, text
@@ -103,7 +103,7 @@ RUN = Run(
         Line(t=0, dir="out", data=b'data: {"type":"said","text":"some words"}', http={"id": 1}),
         call(3, "DELETE", "/talks/t-1"),
         answer(3, 204),
-        Signal(t=0, number=15),
+        PassedSignal(t=0, number=15),
     ),
     ending=Ending(t=0.0, code=3, signal=None),
 )  # fmt: skip

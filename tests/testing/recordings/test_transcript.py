@@ -14,8 +14,8 @@ from dragoman.testing.recordings.transcript import (
     Eof,
     Line,
     Meta,
+    PassedSignal,
     Run,
-    Signal,
     Transcript,
     dump,
     encode,
@@ -33,7 +33,7 @@ lines = st.builds(
     open=st.booleans(),
     http=st.none() | st.just({"id": 1, "status": 200}),
 )
-entries = lines | st.builds(Eof, t=seconds) | st.builds(Signal, t=seconds, number=st.just(15))
+entries = lines | st.builds(Eof, t=seconds) | st.builds(PassedSignal, t=seconds, number=st.just(15))
 endings = st.builds(Ending, t=seconds, code=st.integers(0, 255), signal=st.none()) | st.builds(
     Ending, t=seconds, code=st.none(), signal=st.integers(1, 31)
 )

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from dragoman.errors import DaemonError
 from dragoman.facts import Exit, Launch
 from dragoman.runtime.processes.process import AgentSubprocess
-from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send
+from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send, Signal
 from dragoman.wire.http import Endpoint, HttpCaller
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import IncomingRequest, Notification, Peer, Response, Stray
@@ -114,6 +114,8 @@ class DedicatedProcess:
                 await self._process.send(data)
             case EndInput():
                 self._process.end_input()
+            case Signal(name=name):
+                self._process.send_signal(name)
             case Claim():
                 pass  # all that it says is for this session
             case _:

@@ -329,6 +329,12 @@ class AgentSubprocess:
         """Close its stdin: it is told nothing more."""
         self._close("stdin")
 
+    def send_signal(self, name: str) -> None:
+        """Signal it alone; what it started is its own to stop."""
+        if self._child is not None and not self._over.is_set():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._child.pid, signal.Signals[f"SIG{name}"])
+
     def _terminate(self) -> None:
         self._stdout_closed = "stdout" not in self._fds and not self._over.is_set()
         self._signal(signal.SIGTERM)

@@ -6,6 +6,7 @@ import logging
 import os
 import stat
 
+from dragoman.core.written_files import FoundFile
 from dragoman.files.paths import is_within
 from dragoman.runtime.session.containment import is_beneath
 from dragoman.wire.redactor import Redactor
@@ -46,6 +47,15 @@ def peek(directory: str, closed: str, path: str) -> str | None:
     except (OSError, ValueError):
         return None  # it is not there, not plain or no text: nothing is shown of it
     return None if len(data) > MAX_PEEK_BYTES or "\0" in text else text
+
+
+def find(directory: str, closed: str, path: str) -> FoundFile | None:
+    """The same of a file that is about to be written, which may not be there yet."""
+    text = peek(directory, closed, path)
+    if text is not None:
+        return FoundFile(text)
+    is_absent = is_beneath(directory, [path]) and not os.path.lexists(os.path.join(directory, path))
+    return FoundFile(None) if is_absent else None
 
 
 def _read(path: str, closed: str, most: int) -> bytes:

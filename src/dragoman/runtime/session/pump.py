@@ -87,6 +87,7 @@ class Pump:
             on_defect=partial(report_defect, adapter),
             ignored=adapter.ignored,
             read_file=partial(agent_files.peek, row.directory, settings.data_dir),
+            find_file=partial(agent_files.find, row.directory, settings.data_dir),
             loop_limit=settings.loop_limit,
         )
         self.journal = Journal(store, row.session_id, row.state, redactor, wake)

@@ -16,7 +16,12 @@ from dragoman.steps import StartItem, Step, whole
 
 LABEL = "not_applied"
 """Of the status item that tells of it."""
-_NAMES: dict[Unused, str] = {"mcp": "MCP servers", "skills": "skills", "variant": "variants"}
+_NAMES: dict[Unused, str] = {
+    "model": "models",
+    "mcp": "MCP servers",
+    "skills": "skills",
+    "variant": "variants",
+}
 
 
 def ensure_supported(
@@ -74,6 +79,8 @@ def notes_of(adapter: Adapter, wanted: CreateSession) -> list[Step]:
 
 def _vain(adapter: Adapter, wanted: CreateSession | PatchSession) -> Iterator[Unused]:
     """What is wanted, and the agent does not take."""
+    if wanted.model is not None and not _takes(adapter, "model"):
+        yield "model"
     if wanted.variant is not None and not _takes(adapter, "variant"):
         yield "variant"
     if isinstance(wanted, PatchSession):
@@ -87,6 +94,8 @@ def _vain(adapter: Adapter, wanted: CreateSession | PatchSession) -> Iterator[Un
 
 def _takes(adapter: Adapter, field: Unused) -> bool:
     match field:
+        case "model":
+            return adapter.takes_model
         case "mcp":
             return adapter.takes_mcp
         case "skills":

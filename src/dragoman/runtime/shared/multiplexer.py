@@ -18,7 +18,17 @@ from dragoman.runtime.session.adapter_defects import report_defect
 from dragoman.runtime.shared.claims import Claims
 from dragoman.runtime.shared.connection import SharedConnection
 from dragoman.runtime.shared.http_process import LineProcess
-from dragoman.steps import Claim, EndInput, Notify, Outgoing, Request, Respond, Send, Unparsed
+from dragoman.steps import (
+    Claim,
+    EndInput,
+    Notify,
+    Outgoing,
+    Request,
+    Respond,
+    Send,
+    Signal,
+    Unparsed,
+)
 from dragoman.wire.http import Endpoint
 from dragoman.wire.jsonl import Oversize
 from dragoman.wire.jsonrpc import (
@@ -231,7 +241,7 @@ class Multiplexer:
         match said:
             case Claim(native_key=key):
                 return self._claim(connection, key)
-            case EndInput():
+            case EndInput() | Signal():
                 return None  # there are others
             case Send(data=data):
                 return await self._write(data)

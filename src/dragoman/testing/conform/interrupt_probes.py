@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.schema.events import Event, ItemCompleted, QueueUpdated
 from dragoman.schema.items import Text
 from dragoman.testing.conform import query
-from dragoman.testing.conform.context import DONE, ProbeContext
+from dragoman.testing.conform.context import DONE, ProbeContext, Talk
 from dragoman.testing.conform.probe import expect
 
 PIECES = ("One ", "two ", "three ", "four.")
@@ -15,7 +15,7 @@ def interrupt(context: ProbeContext) -> None:
     """An interrupt ends the turn, not the session."""
     talk = context.open()
     talk.send(context.work(PIECES))
-    talk.until(query.is_answer, "a delta", last="turn.ended")
+    _wait_until_busy(context, talk)
     talk.interrupt()
     turn = talk.rest()
     expect(
@@ -36,7 +36,7 @@ def queue(context: ProbeContext) -> None:
     talk = context.open()
     first = context.work(PIECES)
     talk.send(first)
-    talk.until(query.is_answer, "a delta", last="turn.ended")
+    _wait_until_busy(context, talk)
     second = context.say(DONE)
     talk.send(second)
     talk.until(_waits, "queue.updated with the message", last="turn.ended")
@@ -50,6 +50,14 @@ def queue(context: ProbeContext) -> None:
     )
     shown = _people(talk.events)
     expect(shown == [first, second], "each message shown once, in its place", shown)
+
+
+def _wait_until_busy(context: ProbeContext, talk: Talk) -> None:
+    """Wait for a piece of the answer; of an agent that tells it whole, until the model is asked."""
+    if context.model is None or "streamingDeltas" in context.adapter.capabilities.native:
+        talk.until(query.is_answer, "a delta", last="turn.ended")
+    else:
+        context.model.wait_for_request()
 
 
 def _waits(event: Event) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from dragoman.testing.model import amp
 from dragoman.testing.model.chat import CHAT
 from dragoman.testing.model.frames import Dialect, Event
 from dragoman.testing.model.messages import MESSAGES
@@ -33,9 +36,10 @@ MODELS: Event = {"object": "list", "data": [MODEL], "has_more": False}
 class App:
     """Answers requests, as ASGI."""
 
-    def __init__(self, state: ModelState, gates: Gates) -> None:
+    def __init__(self, state: ModelState, gates: Gates, threads: amp.Threads) -> None:
         self._state = state
         self._gates = gates
+        self._threads = threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -57,11 +61,12 @@ class App:
                     scope, receive, send
                 )
                 return
+            if request.path.startswith(amp.PATHS):
+                await _json(*self._threads.answer(request))(scope, receive, send)
+                return
             status, answer = _aside(request)
         self._state.record(request)
-        content = msgspec.json.encode(answer)
-        response = Response(content, status, media_type="application/json")
-        await response(scope, receive, send)
+        await _json(status, answer)(scope, receive, send)
         self._state.finish(request, "answered")
 
 
@@ -86,6 +91,10 @@ def _aside(request: ModelRequest) -> tuple[int, Event]:
         case "POST" if name == "count_tokens":
             return 200, {"input_tokens": Usage().input}
     return _refusal(MESSAGES, 404, f"there is no {request.method} {request.path} here")
+
+
+def _json(status: int, answer: Any) -> Response:
+    return Response(msgspec.json.encode(answer), status, media_type="application/json")
 
 
 def _refusal(dialect: Dialect, status: int, message: str) -> tuple[int, Event]:

@@ -8,18 +8,21 @@ import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from dragoman.errors import StartRefused
+from dragoman.testing.model.amp import SOCKET, Threads
 from dragoman.testing.model.app import App
 from dragoman.testing.model.play import TRANSPORT, Gates
 from dragoman.testing.model.requests import ModelRequest
 from dragoman.testing.model.script import StepLike
 from dragoman.testing.model.state import ModelState
 from dragoman.testing.model.steps import Step
+from dragoman.testing.model.websocket import WebSocket
 
 HOST = "127.0.0.1"
 DEADLINE_S = 10.0
@@ -41,6 +44,7 @@ class ScriptedModel:
         self._state = ModelState(on_request)
         self._state.add(steps)
         self._gates = Gates()
+        self._threads = Threads(self._state, self._gates)
         self._port = port
         self._uvicorn = ServerState()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -127,6 +131,11 @@ class ScriptedModel:
         else:
             self._loop.call_soon_threadsafe(self._gates.open, gate)
 
+    def forget_threads(self) -> None:
+        """Lose all conversations that Amp's server keeps."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._threads.forget)
+
     def wait_for_request(
         self, wanted: int | Callable[[ModelRequest], bool] = 1, timeout_s: float = 30.0
     ) -> ModelRequest:
@@ -140,7 +149,7 @@ class ScriptedModel:
 
     async def _listen(self, listener: socket.socket) -> None:
         config = uvicorn.Config(
-            App(self._state, self._gates),
+            App(self._state, self._gates, self._threads),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -148,7 +157,7 @@ class ScriptedModel:
             timeout_keep_alive=KEEP_ALIVE_S,
         )
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: _Protocol(config, self._uvicorn, {}), sock=listener
+            lambda: _Protocol(config, self._uvicorn, self._threads), sock=listener
         )
 
     async def _stop(self) -> None:
@@ -156,6 +165,7 @@ class ScriptedModel:
             self._server.close()
         for connection in list(self._uvicorn.connections):
             cast(_Protocol, connection).transport.abort()
+        await self._threads.close()
         if self._uvicorn.tasks:
             await asyncio.wait(self._uvicorn.tasks)
 
@@ -163,16 +173,35 @@ class ScriptedModel:
 class _Protocol(HttpToolsProtocol):
     """Uvicorn's, which also tells a request its connection: some answers cut it."""
 
+    def __init__(self, config: uvicorn.Config, state: ServerState, threads: Threads) -> None:
+        super().__init__(config, state, {})
+        self._threads = threads
+
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        if self.parser.should_upgrade():
-            # We never upgrade, but the parser reads nothing after being asked to.
+        if self.parser.should_upgrade() and not self._should_upgrade_to_ws():
+            # The parser reads nothing after being asked to upgrade.
             self.cycle.keep_alive = False
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         # A scope is a typed dictionary of what uvicorn itself puts into it.
         cast(dict[str, Any], self.scope)[TRANSPORT] = self.transport
+
+    def _should_upgrade_to_ws(self) -> bool:
+        return self.url.startswith(SOCKET.encode())
+
+    def handle_websocket_upgrade(self) -> None:
+        headers = dict(self.headers)
+        url = urlsplit(self.url.decode())
+        socket = WebSocket(
+            headers[b"sec-websocket-key"],
+            headers.get(b"sec-websocket-protocol", b"").partition(b",")[0],
+        )
+        self.connections.discard(self)
+        self.transport.set_protocol(socket)
+        socket.connection_made(self.transport)
+        self._threads.open(socket, parse_qs(url.query).get("rvt-key", [""])[0])
 
 
 def _nth_main(requests: list[ModelRequest], number: int) -> ModelRequest | None:

@@ -8,6 +8,7 @@ words about it (echoes, replies) name what we sent.
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -20,13 +21,13 @@ from dragoman.core.fold import SessionState
 from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Output
 from dragoman.facts import Exit
-from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, Prompt
+from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Command, Interrupt, Prompt
 from dragoman.schema.events import Draft, Event, QuestionRequested, SessionStarted, Stderr
-from dragoman.steps import Delivered, Outgoing
+from dragoman.steps import Delivered, EndInput, Outgoing
 from dragoman.testing.recordings.counterpart import Counterpart, Heard, PlainLines, counterpart
 from dragoman.testing.recordings.http_calls import with_calls
 from dragoman.testing.recordings.substitutions import Substitutions
-from dragoman.testing.recordings.transcript import Eof, Line, Meta, Run, Signal, Transcript
+from dragoman.testing.recordings.transcript import Eof, Line, Meta, PassedSignal, Run, Transcript
 from dragoman.testing.unaccounted import Share, count, is_ignored, native_value
 from dragoman.wire.jsonrpc import IncomingRequest, Response, Stray
 
@@ -106,6 +107,8 @@ class _Player:
         self._sides: list[Counterpart] = [PlainLines(self._names)]
         self._on_way: dict[str, bytes] = {}
         self._lost_lines: dict[bytes, str] = {}
+        self._ended_input = False
+        """The process was told nothing more by us: it may go on."""
         self._unclaimed: list[bytes] = []
         self._sent_in_turn: set[str] = set()
         self._native: list[bytes] = []
@@ -124,7 +127,7 @@ class _Player:
         """From its start to its end, as a session of the daemon would see it."""
         if self._is_over():
             return
-        caused = False
+        caused = self._ended_input = False
         launch = self._adapter.launch(self._spec, self._adapter.command)
         self._sides.append(counterpart(self._adapter, launch, self._names))
         self._interpreter.on_open(self._spec)
@@ -135,7 +138,11 @@ class _Player:
                     self._receive(data)
                 case Line(dir="in", data=data):
                     self._say(data)
-                case Eof() | Signal():
+                case PassedSignal(number=signal.SIGINT):
+                    self._command(Interrupt())
+                case Eof() if self._ended_input:
+                    pass
+                case Eof() | PassedSignal():
                     caused = True
                 case Line():
                     pass
@@ -189,10 +196,13 @@ class _Player:
         if command is not None:
             if isinstance(command, Prompt):
                 command = self._numbered(command, recorded)
-            for outputs in self._interpreter.command(command):
-                self._take(outputs)
+            self._command(command)
         self._side.match(recorded, before)
         self._settle()
+
+    def _command(self, command: Command) -> None:
+        for outputs in self._interpreter.command(command):
+            self._take(outputs)
 
     def _numbered(self, prompt: Prompt, recorded: bytes) -> Prompt:
         """A message of our own; one that was lost with its process is sent again as the same."""
@@ -256,6 +266,7 @@ class _Player:
                 self._state.apply(output.body)
                 self._stamp(output)
             elif isinstance(output, Outgoing):
+                self._ended_input |= isinstance(output, EndInput)
                 self._side.tell(output)
             elif isinstance(output, Delivered):
                 self._on_way.pop(output.message_id, None)

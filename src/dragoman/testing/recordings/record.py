@@ -19,7 +19,16 @@ import msgspec
 
 from dragoman.testing.recordings.framing import Framer
 from dragoman.testing.recordings.secret_variables import parents_environ, secrets_of
-from dragoman.testing.recordings.transcript import Dir, Ending, Eof, Line, Meta, Signal, dump, load
+from dragoman.testing.recordings.transcript import (
+    Dir,
+    Ending,
+    Eof,
+    Line,
+    Meta,
+    PassedSignal,
+    dump,
+    load,
+)
 from dragoman.testing.recordings.writer import Tape
 
 READ_BYTES = 1 << 18
@@ -83,7 +92,7 @@ class Recorder:
         return ending
 
     def _pass_on(self, number: int, frame: object) -> None:
-        self.tape.write(Signal(t=self.tape.now(), number=number))
+        self.tape.write(PassedSignal(t=self.tape.now(), number=number))
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
 

@@ -20,7 +20,15 @@ import msgspec
 from dragoman.testing.recordings.framing import Framer
 from dragoman.testing.recordings.replay_http import is_http, replay_http, write_all
 from dragoman.testing.recordings.substitutions import Mismatch, Substitutions
-from dragoman.testing.recordings.transcript import Ending, Eof, Line, Run, Signal, Transcript, load
+from dragoman.testing.recordings.transcript import (
+    Ending,
+    Eof,
+    Line,
+    PassedSignal,
+    Run,
+    Transcript,
+    load,
+)
 
 READ_BYTES = 1 << 16
 
@@ -35,7 +43,7 @@ def replay(run: Run, argv: Sequence[str], *, timing: bool = False) -> Ending:
         return replay_http(run, argv, timing=timing)
     player = _Replay(run, argv, timing=timing)
     # Blocked from the start, so that one that comes early still waits to be taken.
-    signals = {entry.number for entry in run.entries if isinstance(entry, Signal)}
+    signals = {entry.number for entry in run.entries if isinstance(entry, PassedSignal)}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     for entry in run.entries:
         player.play(entry)
@@ -54,7 +62,7 @@ class _Replay:
         self._received: list[bytes] = []
         self._over = False
 
-    def play(self, entry: Line | Eof | Signal) -> None:
+    def play(self, entry: Line | Eof | PassedSignal) -> None:
         """Wait for what went in; say what came out."""
         if self._timing:
             time.sleep(max(0.0, self._began + entry.t - time.monotonic()))
@@ -67,7 +75,7 @@ class _Replay:
             case Eof():
                 if (line := self._next()) is not None:
                     raise Mismatch(b"the end of the input", line, "more was said than recorded")
-            case Signal(number=number):
+            case PassedSignal(number=number):
                 signal.sigwait({number})
 
     def _await(self, recorded: bytes) -> bytes:

@@ -25,7 +25,7 @@ from msgspec import Raw, Struct
 
 from dragoman.testing.recordings.http_calls import with_calls
 from dragoman.testing.recordings.substitutions import Mismatch, Substitutions, difference
-from dragoman.testing.recordings.transcript import Ending, Eof, Line, Run, Signal
+from dragoman.testing.recordings.transcript import Ending, Eof, Line, PassedSignal, Run
 from dragoman.wire.http import Call, call_in
 
 _ADDRESS = re.compile(rb"http://(?:127\.0\.0\.1|localhost|\[::1\]):\d+")
@@ -72,7 +72,7 @@ def replay_http(run: Run, argv: Sequence[str], *, timing: bool = False) -> Endin
     server = StandInServer()
     player = HttpReplay(calls, argv, server, timing=timing)
     for entry in run.entries:
-        if isinstance(entry, Signal):
+        if isinstance(entry, PassedSignal):
             signal.signal(entry.number, lambda number, _: server.news.put(number))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     _print_address(run, server.server_port)
@@ -108,7 +108,7 @@ class HttpReplay:
         self._stream: OpenStream | None = None
         self._signals: list[int] = []
 
-    def play(self, number: int, entry: Line | Eof | Signal) -> None:
+    def play(self, number: int, entry: Line | Eof | PassedSignal) -> None:
         """Wait for what went in; say what came out."""
         if self._timing:
             time.sleep(max(0.0, self._began + entry.t - time.monotonic()))
@@ -119,7 +119,7 @@ class HttpReplay:
                 write_all(2, self._names.apply(data) + b"\n")
             case Line(data=data):
                 self._say(data)
-            case Signal(number=expected):
+            case PassedSignal(number=expected):
                 while expected not in self._signals:
                     self._take(self._news.get())
             case Eof():

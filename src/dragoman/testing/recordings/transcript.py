@@ -60,7 +60,7 @@ class Eof(Struct, frozen=True, kw_only=True):
     t: float
 
 
-class Signal(Struct, frozen=True, kw_only=True):
+class PassedSignal(Struct, frozen=True, kw_only=True):
     """A signal was passed on to the agent."""
 
     t: float
@@ -75,7 +75,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     signal: int | None
 
 
-Entry = Line | Eof | Signal
+Entry = Line | Eof | PassedSignal
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ def _record(entry: Meta | Entry | Ending) -> dict[str, Any]:
             return {"t": 0.0, "dir": "meta", "meta": entry}
         case Eof(t=t):
             return {"t": _round(t), "dir": "eof"}
-        case Signal(t=t, number=number):
+        case PassedSignal(t=t, number=number):
             return {"t": _round(t), "dir": "signal", "signal": number}
         case Ending(t=t, code=code, signal=signal):
             return {"t": _round(t), "dir": "exit", "exit": {"code": code, "signal": signal}}
@@ -212,7 +212,7 @@ def _parse(line: bytes) -> Meta | Entry | Ending | None:
         case "eof":
             return Eof(t=record.t)
         case "signal":
-            return Signal(t=record.t, number=record.signal or 0)
+            return PassedSignal(t=record.t, number=record.signal or 0)
         case "in" | "out" | "err" as dir:
             data = _data(record)
             return Line(t=record.t, dir=dir, data=data, open=record.open, http=record.http)

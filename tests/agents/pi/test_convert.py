@@ -53,18 +53,24 @@ def test_a_compaction_after_a_run_of_an_older_pi_does_not_hold_the_turn() -> Non
     assert (len(sent), ends) == (2, 1)
 
 
-def test_an_older_pi_that_tries_again_after_a_compaction_goes_on() -> None:
+@pytest.mark.parametrize(("stop_reason", "ends"), [("error", 0), ("stop", 1)])
+def test_an_older_pi_goes_on_after_a_compaction_only_where_an_answer_failed(
+    stop_reason: str, ends: int
+) -> None:
+    """Before, 0.73.1 was waited for without end: it says that it will try again, and does not."""
     converter = PiConverter(OLD)
     steps: list[Step] = []
     for line in (
         b'{"type":"agent_start"}',
+        b'{"type":"message_end","message":{"role":"assistant","content":[],"stopReason":"%b"}}'
+        % stop_reason.encode(),
         b'{"type":"agent_end"}',
         b'{"type":"compaction_start","reason":"overflow"}',
         b'{"type":"compaction_end","reason":"overflow","aborted":false,"willRetry":true}',
         b'{"type":"response","id":"dragoman-probe","command":"get_state","success":true,"data":{}}',
     ):
         steps += converter.receive(line)
-    assert not any(isinstance(step, EndTurn) for step in steps)
+    assert sum(isinstance(step, EndTurn) for step in steps) == ends
 
 
 def test_an_error_before_a_compaction_fails_the_turn() -> None:

@@ -108,12 +108,6 @@ class LiveAgent(ABC):
         """Type and content of the images in a request."""
         raise NotImplementedError
 
-    def place(self, url: str, folder: Path, data_dir: Path) -> tuple[Path, dict[str, str]]:
-        """The home and environment of a session that needs nothing special."""
-        home = folder / "home"
-        home.mkdir(exist_ok=True)
-        return home, self.environ(url, home)
-
     def unreachable(self, url: str) -> dict[str, Any]:
         """How to create a session whose model is at an address where nobody listens."""
         return {"environ": lambda _, home: self.environ(url, home)}
@@ -121,12 +115,6 @@ class LiveAgent(ABC):
     def processes(self, live: Live) -> list[int]:
         """The agent's processes that serve a session."""
         return live.processes()
-
-    def leave(self, live: Live) -> None:
-        """End what a scenario has left, which would stay for as long as the daemon does."""
-        for pid in self.processes(live):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
 
     def wait_until_kept(self, live: Live) -> None:  # noqa: B027
         """Wait until the agent has written the conversation down, where it takes its time."""
@@ -159,13 +147,10 @@ class Live(Talk):
         self.folder = folder
         self.workspace = folder / "workspace"
         self.workspace.mkdir(exist_ok=True)
-        if environ is None:
-            self.home, env = agent.place(model.url, folder, daemon.data_dir)
-        else:
-            self.home = folder / "home"
-            self.home.mkdir(exist_ok=True)
-            env = environ(model.url, self.home)
-        env |= create.pop("env", {})
+        self.home = folder / "home"
+        self.home.mkdir(exist_ok=True)
+        around = environ or agent.environ
+        env = {**around(model.url, self.home), **create.pop("env", {})}
         create.setdefault("directory", str(self.workspace))
         super().__init__(daemon, agent=agent.adapter.id, env=env, **create)
 
@@ -220,8 +205,11 @@ class Bench:
         return live
 
     def _leave(self, live: Live) -> None:
+        """End what a scenario has left, which would stay for as long as the daemon does."""
         live.post("/terminate")
-        self.agent.leave(live)
+        for pid in self.agent.processes(live):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager

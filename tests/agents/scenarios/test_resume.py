@@ -139,7 +139,7 @@ def test_an_id_that_the_agent_does_not_know_ends_the_session(bench: Bench) -> No
 
 
 def test_a_conversation_that_vanished_ends_the_session(bench: Bench) -> None:
-    live = bench.session("My name is Rumpel.", "Never.", environ=bench.agent.environ)
+    live = bench.session("My name is Rumpel.", "Never.")
     live.turn("Who are you?")
     kill(live)
     bench.agent.forget(live)

@@ -49,12 +49,12 @@ def test_a_signal_is_for_the_process_alone() -> None:
 
     async def run() -> None:
         code = (
-            "import signal, subprocess, sys\n"
+            "import os, signal, subprocess, sys\n"
             "other = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
             "def stop(*_):\n"
-            "    print('stopped', other.poll(), flush=True); other.kill(); sys.exit()\n"
+            "    os.write(1, b'stopped %r\\n' % other.poll()); other.kill(); sys.exit()\n"
             "signal.signal(signal.SIGINT, stop)\n"
-            "print('ready', flush=True)\n"
+            "os.write(1, b'ready\\n')\n"  # `print` in a handler fails while another one prints
             "signal.pause()"
         )
         async with child(code) as started:

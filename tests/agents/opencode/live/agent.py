@@ -35,11 +35,7 @@ def question(id: str, text: str, *options: str) -> Block:
 
 
 class OpenCodeAgent(LiveAgent):
-    """One server for each environment, which keeps its sessions in the home.
-
-    It takes seconds to start, so sessions of a daemon share one: the model's address is in no
-    variable, but in a file above the workspace.
-    """
+    """One server for each environment, which keeps its sessions in the home."""
 
     adapter = ADAPTER
     models = (probes.MODEL, probes.SMALL)
@@ -51,18 +47,6 @@ class OpenCodeAgent(LiveAgent):
         429: "retries_exhausted",
         500: "retries_exhausted",
     }
-
-    def place(self, url: str, folder: Path, data_dir: Path) -> tuple[Path, dict[str, str]]:
-        home = data_dir.with_name(f"{data_dir.name}-opencode")
-        home.mkdir(exist_ok=True)
-        (folder / "opencode.json").write_text(probes.config(url))
-        env = self.environ(url, home)
-        del env["OPENCODE_CONFIG_CONTENT"]
-        return home, env
-
-    def leave(self, live: Live) -> None:
-        if live.home.parent == live.folder:
-            super().leave(live)  # nobody shares it
 
     def environ(self, url: str, home: Path) -> dict[str, str]:
         for path, content in probes.files(url).items():

@@ -7,7 +7,8 @@ from tests.agents.pi.live.extensions import guarded
 from tests.agents.pi.live.scripts import bash
 from tests.agents.results import results, statuses
 from tests.agents.watch import asked, ended, heard
-from tests.testing.story import items, of_type, outcome, said, text
+from tests.cases.common import eventually
+from tests.testing.story import Event, items, of_type, outcome, said, text
 
 
 def session(pi: Bench, *commands: str, **create: object) -> Live:
@@ -80,14 +81,13 @@ def test_what_is_answered_after_its_time_out_is_too_late(pi: Bench) -> None:
     live = session(pi, permissionMode="default")
     live.send("/hurry")
     editor = heard(live, lambda event: event["data"].get("prompt") == "Edit this")
-    requested, resolved = (
-        [
-            event
-            for event in live.events()
-            if event["type"] in (f"permission.{end}", f"question.{end}")
-        ]
-        for end in ("requested", "resolved")
-    )
+
+    def requests(end: str) -> list[Event]:
+        types = (f"permission.{end}", f"question.{end}")
+        return [event for event in live.events() if event["type"] in types]
+
+    eventually(lambda: len(requests("resolved")) == 2, "both time-outs are told")
+    requested, resolved = requests("requested"), requests("resolved")
     assert [each["data"]["metadata"].get("timeout_s") for each in requested] == [0.2, 0.2, None]
     assert [each["data"]["metadata"]["reason"] for each in resolved] == ["deadline", "deadline"]
     confirm, name = (event["data"] for event in requested[:2])

@@ -16,9 +16,12 @@ from dragoman.runtime.provision.install import Installer
 from tests.agents.live import command
 from tests.daemon import AGENTS
 
-PARTS = {"opencode": ("text", "file-change", "permission-reject", "question", "subagent", "resume")}
-"""Probes that CI is content with: each has a server of its own, which takes seconds to start. Live
-scenarios see the rest; with DRAGOMAN_TEST_CONFORM=all every probe is tried."""
+PARTS = {
+    "amp": ("text", "tool-call", "command", "interrupt", "error"),
+    "opencode": ("text", "file-change", "permission-reject", "question", "subagent", "resume"),
+}
+"""Probes that CI is content with, where each starts processes that take seconds. Live scenarios see
+the rest; with DRAGOMAN_TEST_CONFORM=all every probe is tried."""
 REAL = [adapter for adapter in adapters().values() if adapter.package is not None]
 
 

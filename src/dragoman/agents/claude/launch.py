@@ -10,6 +10,7 @@ import msgspec
 from dragoman.adapter import Spec
 from dragoman.agents.claude.settings import BYPASS, native_mode
 from dragoman.facts import Launch, is_since
+from dragoman.wire.mcp_config import into_environment, mcp_server
 
 FLAGS = (
     "-p",
@@ -71,34 +72,5 @@ def _mcp_timeout(servers: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 def _server(name: str, config: dict[str, Any], env: dict[str, str]) -> dict[str, Any]:
     """An MCP server in Claude Code's configuration. Secrets go by environment, not by flag."""
-    if config["type"] in ("remote", "http"):
-        headers = {
-            header: _variable(f"{name}_{header}", value, env)
-            for header, value in (config.get("headers") or {}).items()
-        }
-        for header, variable in (config.get("envHeaders") or {}).items():
-            headers[header] = f"${{{variable}}}"
-        if config.get("bearerTokenEnvVar"):
-            headers["Authorization"] = f"Bearer ${{{config['bearerTokenEnvVar']}}}"
-        url = _variable(f"{name}_url", config["url"], env)
-        return {"type": config.get("transport") or "http", "url": url, "headers": headers}
-    command = config["command"]
-    words = [command] if isinstance(command, str) else list(command)
-    environment = {**(config.get("environment") or {}), **(config.get("env") or {})}
-    return {
-        "type": "stdio",
-        "command": words[0],
-        "args": [*words[1:], *(config.get("args") or ())],
-        "env": {key: _variable(f"{name}_{key}", value, env) for key, value in environment.items()},
-    }
-
-
-def _variable(name: str, value: str, env: dict[str, str]) -> str:
-    """Put a value into the environment and return a reference to it.
-
-    Variables are numbered, since two names may differ only in characters that no variable has.
-    """
-    suffix = "".join(c if c.isascii() and c.isalnum() else "_" for c in name).upper()
-    variable = f"MCP_{len(env)}_{suffix}"
-    env[variable] = value
-    return f"${{{variable}}}"
+    server = mcp_server(config, into_environment(name, env))
+    return {"type": (config.get("transport") or "http") if "url" in server else "stdio", **server}

@@ -9,6 +9,7 @@ import msgspec
 
 from dragoman.adapter import Spec
 from dragoman.facts import Launch, is_since
+from dragoman.wire.mcp_config import mcp_server
 
 EXTENSION = posixpath.join(posixpath.dirname(__file__), "extension.ts")
 """Our own extension, which asks for permissions: Pi itself asks for none."""
@@ -61,22 +62,9 @@ def _conversation(spec: Spec) -> list[str]:
 
 def _server(config: dict[str, Any]) -> dict[str, Any]:
     """An MCP server in the words of Pi's own configuration."""
-    if config["type"] in ("remote", "http"):
-        headers = dict(config.get("headers") or {})
-        for header, variable in (config.get("envHeaders") or {}).items():
-            headers[header] = f"${{{variable}}}"
-        if config.get("bearerTokenEnvVar"):
-            headers["Authorization"] = f"Bearer ${{{config['bearerTokenEnvVar']}}}"
-        settings = {"url": config["url"], "headers": headers}
-    else:
-        command = config["command"]
-        words = [command] if isinstance(command, str) else list(command)
-        settings = {
-            "command": words[0],
-            "args": [*words[1:], *(config.get("args") or ())],
-            "env": {**(config.get("environment") or {}), **(config.get("env") or {})},
-            "cwd": config.get("cwd"),
-        }
+    settings = mcp_server(config)
+    if "command" in settings:
+        settings["cwd"] = config.get("cwd")
     timeout = config.get("timeoutMs") or config.get("timeout")
     settings["timeout"] = None if timeout is None else timeout / 1000
     # Pi would offer tools of MCP servers to scripts only; other agents offer them to the model.

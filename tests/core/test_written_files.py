@@ -57,3 +57,12 @@ def test_another_file_one_that_is_read_and_a_turn_that_is_over_have_none() -> No
     files.clear()
     assert completed(files) is None
     assert find_nothing("/a") is None
+
+
+def test_after_a_call_that_failed_nothing_is_known() -> None:
+    """Before, the next diff was to what the failed call would have written."""
+    files = written({"/a": "one\n"}, "two\n", "three\n")
+    files.complete(CompleteItem(key="k", status="failed"))
+    assert completed(files) is None
+    files.expect(WrittenFile(path="/a", content="four\n"))
+    assert "-one\n+four\n" in (completed(files) or "")

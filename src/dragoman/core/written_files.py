@@ -44,6 +44,8 @@ class WrittenFiles:
 
     def complete(self, item: CompleteItem) -> CompleteItem:
         """The same result, with the diffs of what was expected to be written."""
+        if item.status == "failed":
+            self.clear()  # whose file it was is not said: better no diff than a wrong one
         if not self._pending or item.content is None:
             return item
         return replace(item, content=tuple(map(self._completed, item.content)))

@@ -1,6 +1,7 @@
 """Real agents through a real daemon, against a model that follows a script.
 
-Each scenario is one test: a session of its own, with a workspace, a home and a model of its own.
+Each scenario is one test: a session of its own, with a workspace, a home and a model of its own;
+where an agent serves many sessions with one process, scenarios share home and process.
 With `DRAGOMAN_RECORD=1` each scenario is recorded into `tests/agents/<agent>/<scenario>/`.
 `DRAGOMAN_<AGENT>_COMMAND` names another program than the one that `make agents` has installed.
 """
@@ -17,7 +18,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ from tests.testing.story import Event, Talk
 
 RECORD = "DRAGOMAN_RECORD"
 FOLDER = Path(__file__).parent
+OF_A_PROCESS = {"env", "mcp", "skills"}
+"""What a session is created with that gives it a process of its own."""
 
 Block = dict[str, Any]
 """A part of a scripted answer: a text, a thought, a call of a tool."""
@@ -65,6 +68,9 @@ class LiveAgent(ABC):
     """Between turns there is no process."""
     asks_plainly = False
     """It asks one question at a time, without a header and descriptions."""
+    shares_process = False
+    """Scenarios are served by one process, which is slow to start, unless they are marked with
+    `kills` or need an environment of their own."""
 
     @property
     def asks_freely(self) -> bool:
@@ -79,6 +85,10 @@ class LiveAgent(ABC):
     @abstractmethod
     def environ(self, url: str, home: Path) -> dict[str, str]:
         """Its environment: nothing but the model at this URL, and nothing of ours."""
+
+    def shared_environ(self, folder: Path, url: str, home: Path) -> dict[str, str]:
+        """An environment that is the same for every model: its URL is in the session's folder."""
+        raise NotImplementedError
 
     @abstractmethod
     def shell(self, command: str) -> Block:
@@ -139,6 +149,7 @@ class Live(Talk):
         folder: Path,
         agent: LiveAgent,
         environ: Environ | None = None,
+        shared_home: Path | None = None,
         /,
         **create: Any,
     ) -> None:
@@ -147,7 +158,9 @@ class Live(Talk):
         self.folder = folder
         self.workspace = folder / "workspace"
         self.workspace.mkdir(exist_ok=True)
-        self.home = folder / "home"
+        self.shares_process = shared_home is not None
+        """Other scenarios are served by the same process."""
+        self.home = shared_home or folder / "home"
         self.home.mkdir(exist_ok=True)
         around = environ or agent.environ
         env = {**around(model.url, self.home), **create.pop("env", {})}
@@ -175,11 +188,14 @@ class Live(Talk):
 class Bench:
     """Makes sessions with one real agent."""
 
-    def __init__(self, agent: LiveAgent, daemon: Daemon, folder: Path, stack: ExitStack) -> None:
+    def __init__(
+        self, agent: LiveAgent, daemon: Daemon, folder: Path, stack: ExitStack, shares: bool
+    ) -> None:
         self.agent = agent
         self.daemon = daemon
         self._folder = folder
         self._stack = stack
+        self._shares = shares and agent.shares_process
         self._count = 0
 
     def session(self, *steps: StepLike, **create: Any) -> Live:
@@ -200,14 +216,19 @@ class Bench:
         self._count += 1
         own = folder or self._folder / str(self._count)
         own.mkdir(exist_ok=True)
-        live = Live(self.daemon, model, own, self.agent, environ, **create)
+        home = None
+        if self._shares and environ is None and not create.keys() & OF_A_PROCESS:
+            data = self.daemon.data_dir
+            home = data.with_name(f"{data.name}-{self.agent.adapter.id}")
+            environ = partial(self.agent.shared_environ, own)
+        live = Live(self.daemon, model, own, self.agent, environ, home, **create)
         self._stack.callback(self._leave, live)
         return live
 
     def _leave(self, live: Live) -> None:
         """End what a scenario has left, which would stay for as long as the daemon does."""
         live.post("/terminate")
-        for pid in self.agent.processes(live):
+        for pid in () if live.shares_process else self.agent.processes(live):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -230,10 +251,12 @@ def bench(
     """A bench for one scenario; on a daemon of its own where it is recorded."""
     folder: Path = request.getfixturevalue("tmp_path")
     command(agent.adapter)
+    # A process that is killed again and again is kept from starting for a while.
+    shares = daemon is not None and request.node.get_closest_marker("kills") is None
     with ExitStack() as stack:
         if daemon is None:
             daemon = stack.enter_context(_recorded(agent.adapter, folder, _case(agent, request)))
-        yield Bench(agent, daemon, folder, stack)
+        yield Bench(agent, daemon, folder, stack, shares)
 
 
 def _case(agent: LiveAgent, request: pytest.FixtureRequest) -> str:

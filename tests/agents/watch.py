@@ -76,6 +76,7 @@ def kill_all(pids: list[int]) -> None:
 
 def kill(live: Live) -> None:
     """SIGKILL the session's agent; where it lives for a turn, it may be gone already."""
+    assert not live.shares_process, "a scenario that kills is to be marked with `kills`"
     pids = live.agent.processes(live)
     if pids or not live.agent.lives_for_a_turn:
         kill_all(pids)

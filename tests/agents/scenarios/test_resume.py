@@ -18,6 +18,7 @@ NOT_KEPT = "this version stores nothing until its first answer"
 COUNT = {"text": ["One ", "two ", "three"], "gate": "never"}
 
 
+@pytest.mark.kills
 def test_a_session_goes_on_after_its_idle_process_was_killed(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "I said Rumpel.")
     first = live.turn("Who are you?")
@@ -29,6 +30,7 @@ def test_a_session_goes_on_after_its_idle_process_was_killed(bench: Bench) -> No
     assert first[-1]["native_session_id"] == second[-1]["native_session_id"] is not None
 
 
+@pytest.mark.kills
 @pytest.mark.needs("streamingDeltas")
 def test_a_process_that_dies_in_a_turn_fails_it(bench: Bench) -> None:
     if not bench.agent.keeps_unanswered:
@@ -49,6 +51,7 @@ def test_a_process_that_dies_in_a_turn_fails_it(bench: Bench) -> None:
     live.conforms()
 
 
+@pytest.mark.kills
 @pytest.mark.needs("commandExecution", "permissions")
 def test_a_process_that_dies_takes_its_question_back(bench: Bench) -> None:
     live = bench.session(calls(bench.agent.shell("touch never.txt")), "I am back.")
@@ -66,6 +69,7 @@ def test_a_process_that_dies_takes_its_question_back(bench: Bench) -> None:
     live.conforms()
 
 
+@pytest.mark.kills
 @pytest.mark.needs("commandExecution", "permissions")
 def test_a_resumed_session_asks_and_works_as_before(bench: Bench) -> None:
     live = bench.session("Hello.", calls(bench.agent.shell("touch here.txt")), "Touched.")
@@ -138,6 +142,7 @@ def test_an_id_that_the_agent_does_not_know_ends_the_session(bench: Bench) -> No
     assert live.model.mains == []
 
 
+@pytest.mark.kills
 def test_a_conversation_that_vanished_ends_the_session(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "Never.")
     live.turn("Who are you?")
@@ -156,6 +161,7 @@ def beside(bench: Bench, live: Live, **resume: Any) -> Live:
     return bench.another(live.model, folder=live.folder, resume={"sessionId": live.id, **resume})
 
 
+@pytest.mark.kills
 def test_an_ended_session_goes_on_in_another(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "I said Rumpel.", "Again.")
     native = live.turn("Who are you?")[-1]["native_session_id"]
@@ -172,6 +178,7 @@ def test_an_ended_session_goes_on_in_another(bench: Bench) -> None:
     other.conforms()
 
 
+@pytest.mark.kills
 @pytest.mark.needs("fork")
 def test_a_fork_leaves_the_old_session_as_it_is(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "I am the fork.", "I am the old one.", "Both.")

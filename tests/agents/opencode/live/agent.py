@@ -35,9 +35,13 @@ def question(id: str, text: str, *options: str) -> Block:
 
 
 class OpenCodeAgent(LiveAgent):
-    """One server for each environment, which keeps its sessions in the home."""
+    """One server for each environment, which keeps its sessions in the home.
+
+    A start takes seconds, so scenarios share one: each has its model's URL in its own folder.
+    """
 
     adapter = ADAPTER
+    shares_process = True
     models = (probes.MODEL, probes.SMALL)
     unknown_session = "ses_000000000000ffeUnknownXXXX"
     error_codes = {  # noqa: RUF012
@@ -52,6 +56,12 @@ class OpenCodeAgent(LiveAgent):
         for path, content in probes.files(url).items():
             (home / path).write_text(content)
         return probes.environ(url, str(home))
+
+    def shared_environ(self, folder: Path, url: str, home: Path) -> dict[str, str]:
+        (folder / "opencode.json").write_text(probes.config(url))
+        env = self.environ(url, home)
+        del env["OPENCODE_CONFIG_CONTENT"]
+        return env
 
     def shell(self, command: str) -> Block:
         return dict(probes.run(command))

@@ -20,6 +20,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon | None]:
 
 @pytest.fixture
 def opencode(shared: Daemon | None, request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """A bench for one scenario: its home is its own, and so is its server."""
+    """A bench for one scenario."""
     with bench(OPENCODE, shared, request) as made:
         yield made

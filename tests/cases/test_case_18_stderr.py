@@ -17,8 +17,8 @@ from .puppet import BEGIN, DONE, END, ENV, MESSAGE, prompt, write
 
 CAP = 1 << 20
 FLAT_BYTES = 32 << 20
-LINES = 256 << 10
-"""Of a KiB each."""
+LINES = 64 << 10
+"""Of a KiB each: twice what may be held."""
 WHOLE = write(BEGIN + MESSAGE + WORDS + DONE + END)
 
 

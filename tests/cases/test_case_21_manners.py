@@ -27,8 +27,8 @@ MANNERS: dict[str, list[Act]] = {
     "a line of 64 MB without an end": [*IN_TURN, ["huge", 64 << 20], ["exit", 0]],
     "invalid UTF-8": [*IN_TURN, *write(b"\xff\xfe\xc3\x28\n"), *OVER],
     "split characters": [*IN_TURN, *write(*(bytes([each]) for each in SPLIT)), *OVER],
-    "a flood on stderr": [*IN_TURN, ["flood", 64 << 10], *OVER],
-    "a flood on stderr before the end": [*IN_TURN, ["flood", 64 << 10], ["exit", 1]],
+    "a flood on stderr": [*IN_TURN, ["flood", 40 << 10], *OVER],
+    "a flood on stderr before the end": [*IN_TURN, ["flood", 40 << 10], ["exit", 1]],
     "stops to read": [*IN_TURN, ["deaf"], *OVER, ["stay"]],
 }
 
@@ -46,7 +46,7 @@ def test_case_21_bad_manners_cost_no_memory_no_process_and_no_other_session(
     daemon: Daemon, manner: str
 ) -> None:
     other = Talk(daemon)
-    other.send(patience(100))
+    other.send(patience(50))
     wait_for_agent(daemon, other.id, "item.delta")
     talk = Talk(daemon)
     talk.turn(patience(1))
@@ -59,7 +59,7 @@ def test_case_21_bad_manners_cost_no_memory_no_process_and_no_other_session(
     talk.conforms()
     assert talk.processes() == []
     assert other.until("turn.ended")["data"]["outcome"] == "completed"
-    assert said(other.conforms()) == ["There. " * 100]
+    assert said(other.conforms()) == ["There. " * 50]
     other.terminate()
 
 

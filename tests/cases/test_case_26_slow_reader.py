@@ -14,9 +14,9 @@ from dragoman.wire.sse import SseParser
 from tests.cases.common import eventually, memory_bytes, open_files
 from tests.daemon import Daemon, running
 
-STALLED, PATIENCE_S = 30, 5.0
+STALLED, PATIENCE_S, BRIEF_S = 30, 5.0, 3.0
 TURNS = 6
-SLOW_S = 10.0
+SLOW_S = 6.0
 MOST_BYTES = 120 << 20
 """Far below what one copy of the session for each stalled reader would take."""
 
@@ -104,7 +104,7 @@ def resumed(daemon: Daemon, last: str | None, until: int) -> list[int]:
 def test_case_26_a_reader_that_takes_nothing_is_let_go_when_its_time_is_over(
     data_dir: Path,
 ) -> None:
-    with running(data_dir, env={"DRAGOMAN_STALLED_READER_S": str(PATIENCE_S)}) as daemon:
+    with running(data_dir, env={"DRAGOMAN_STALLED_READER_S": str(BRIEF_S)}) as daemon:
         daemon.create("s")
         daemon.turn("s", "burst 4000 3000")
         with stalled(daemon, "s"):
@@ -112,7 +112,7 @@ def test_case_26_a_reader_that_takes_nothing_is_let_go_when_its_time_is_over(
             begun = time.monotonic()
             eventually(lambda: readers_of(daemon) == 0, "it is let go")
             # What the kernel takes at first does not count as taken by the reader later on.
-            assert time.monotonic() - begun < 2 * PATIENCE_S
+            assert time.monotonic() - begun < 2 * BRIEF_S
 
 
 def test_case_26_a_slow_reader_that_takes_something_now_and_then_is_not_let_go(

@@ -1,6 +1,6 @@
-"""A process that has Dragoman loaded, and forks daemons from itself.
+"""A process that has Dragoman loaded, and forks daemons and commands from itself.
 
-Tests start hundreds of daemons, and most of a start is loading modules. What is forked is a
+Tests start hundreds of them, and most of a start is loading modules. What is forked is a
 process of its own like any other, but for what /proc shows of its start: command line and
 environment are this server's. A test that looks there starts Python anew.
 """
@@ -22,15 +22,18 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import IO, Any
 
+import dragoman.cli
 from dragoman.agents import GROUP
 
 ROOT = Path(__file__).parent.parent
-LOADED = ("dragoman.cli.main", "dragoman.cli.serve", "dragoman.http.server")
+LOADED = ("dragoman.http.server", "dragoman.client", "httpcore2", "rich.console", "rich.table")
 NUMBER = struct.Struct("i")
 MAX_REQUEST = 1 << 20
 
@@ -58,8 +61,9 @@ class ForkedProcess:
 
     def communicate(self) -> tuple[str, str]:
         """Wait for the end; what it had said."""
-        with self.stdout, self.stderr:
-            said = self.stdout.read(), self.stderr.read()
+        with self.stdout, self.stderr, ThreadPoolExecutor(1) as beside:
+            errors = beside.submit(self.stderr.read)
+            said = self.stdout.read(), errors.result()
         self.wait()
         return said
 
@@ -80,17 +84,23 @@ class ForkedProcess:
 
 
 def fork(
-    module: str, arguments: Sequence[str], env: Mapping[str, str], cwd: Path | None
+    module: str,
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path | None,
+    stdin: str = "",
 ) -> ForkedProcess:
-    """Run a module as `python -m` would."""
+    """Run a module as `python -m` would, on a pipe with this input."""
     request = {"argv": [module, *arguments], "env": dict(env), "cwd": str(cwd or Path.cwd())}
-    (out, stdout), (err, stderr), (exit_code, told) = os.pipe(), os.pipe(), os.pipe()
+    (given, source), (out, stdout), (err, stderr), (exit_code, told) = (os.pipe() for _ in range(4))
+    assert os.write(source, stdin.encode()) == len(stdin.encode())
+    os.close(source)
     server = _server()
     try:
-        socket.send_fds(server, [json.dumps(request).encode()], [stdout, stderr, told])
+        socket.send_fds(server, [json.dumps(request).encode()], [given, stdout, stderr, told])
         (pid,) = NUMBER.unpack(server.recv(NUMBER.size))
     finally:
-        for each in (stdout, stderr, told):
+        for each in (given, stdout, stderr, told):
             os.close(each)
     return ForkedProcess(pid, exit_code, os.fdopen(out), os.fdopen(err))
 
@@ -137,12 +147,12 @@ def _serve(requests: socket.socket) -> Mapping[str, Any] | None:
                     key.data.end()
                     os.close(key.fd)
                     continue
-                body, fds, _, _ = socket.recv_fds(requests, MAX_REQUEST, 3)
+                body, fds, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
                 if not body:
                     return None
                 pid = os.fork()
                 if pid == 0:
-                    _take_over(*fds[:2])
+                    _take_over(*fds[:3])
                     return dict(json.loads(body))
                 child = _Child(pid, fds.pop())
                 selector.register(os.pidfd_open(pid), selectors.EVENT_READ, child)
@@ -151,11 +161,12 @@ def _serve(requests: socket.socket) -> Mapping[str, Any] | None:
                 requests.send(NUMBER.pack(pid))
 
 
-def _take_over(stdout: int, stderr: int) -> None:
+def _take_over(stdin: int, stdout: int, stderr: int) -> None:
     """Make these our own, and leave nothing else of the server open."""
-    os.dup2(stdout, 1)
-    os.dup2(stderr, 2)
+    for number, each in enumerate((stdin, stdout, stderr)):
+        os.dup2(each, number)
     os.closerange(3, 256)
+    sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
 
@@ -172,7 +183,8 @@ def _run(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
 
 def main() -> None:
     """Serve, or be what was asked for."""
-    for name in LOADED:
+    commands = (f"dragoman.cli.{each.name}" for each in iter_modules(dragoman.cli.__path__))
+    for name in (*LOADED, *commands):
         importlib.import_module(name)
     for point in entry_points(group=GROUP):
         point.load()

@@ -14,12 +14,15 @@ import pytest
 import dragoman
 from tests.client.canned import TOKEN, Canned, serving
 from tests.daemon import Daemon, running
+from tests.fork_server import fork
 
 SOURCE = Path(dragoman.__file__).parent.parent
 
 
 class Terminal:
     """Runs commands in a clean environment with its own home."""
+
+    MODULE = "dragoman.cli.main"
 
     def __init__(self, home: Path, url: str | None) -> None:
         self.home = home
@@ -34,24 +37,16 @@ class Terminal:
 
     def argv(self, *args: str) -> list[str]:
         """The command as a list."""
-        return [sys.executable, "-m", "dragoman.cli.main", *args]
+        return [sys.executable, "-m", self.MODULE, *args]
 
     def run(
         self, *args: str, stdin: str | None = None, code: int = 0
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end and check its exit code."""
-        done = subprocess.run(
-            self.argv(*args),
-            env=self.environ,
-            cwd=self.home,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done
+        process = fork(self.MODULE, args, self.environ, self.home, stdin or "")
+        stdout, stderr = process.communicate()
+        assert process.wait() == code, stdout + stderr
+        return subprocess.CompletedProcess(args, code, stdout, stderr)
 
 
 @pytest.fixture

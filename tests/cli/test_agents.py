@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,8 @@ ROOT = Path(__file__).parents[2]
 class AgentTerminal(Terminal):
     """A terminal on a machine whose Dragoman knows the parrot; no daemon runs."""
 
+    MODULE = "tests.installable_agent.main"
+
     def __init__(self, home: Path) -> None:
         super().__init__(home, None)
         self.npm = Npm(home / "bin")
@@ -40,10 +41,6 @@ class AgentTerminal(Terminal):
         self.environ["PATH"] = f"{self.local.parent}:{self.npm.path}"
         self.environ["PYTHONPATH"] += f"{os.pathsep}{ROOT}"
         del self.environ["DRAGOMAN_TOKEN"]
-
-    def argv(self, *args: str) -> list[str]:
-        """The command as a list."""
-        return [sys.executable, "-m", "tests.installable_agent.main", *args]
 
     def listed(self, *args: str) -> dict[str, Any]:
         """The parrot, as it is listed."""

@@ -183,7 +183,7 @@ class SessionManager:
 
     async def _first_state(self, adapter: Adapter, wanted: CreateSession) -> SessionState:
         return SessionState(
-            agent_mode=wanted.agent_mode or adapter.modes[0].id,
+            agent_mode=wanted.agent_mode or (adapter.modes[0].id if adapter.modes else ""),
             permission_mode=wanted.permission_mode or "default",
             model=wanted.model,
             variant=wanted.variant,

@@ -164,10 +164,13 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     """From the command and a working directory."""
     ask: bytes
     """The line that asks, or several."""
-    read: Callable[[bytes], ModelList | ModeList | None]
-    """An answer; None: a line about something else. No models: it does not tell. Pure."""
+    read: Callable[[bytes], tuple[ModelList | ModeList, ...]]
+    """What a line answers; nothing: it is about something else. A list without models: the agent
+    does not tell. Pure."""
     tells_modes: bool = False
     """It is asked for its modes as well: people can make their own."""
+    patience: int = 1
+    """How many deadlines it gets: one that first starts a server, or is slow on a busy machine."""
     http: HttpServer | None = None
     """Where the launch's wire is HTTP; then what asks is the line of a call."""
 

@@ -34,6 +34,7 @@ def catalogue(profile: Profile) -> Catalogue:
         ),
         read=read_listing,
         tells_modes=True,
+        patience=4,
     )
 
 
@@ -41,14 +42,15 @@ def _line(id: str, method: str, params: object) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 
 
-def read_listing(message: bytes) -> ModelList | ModeList | None:
-    """The models, if this line opens the session; an agent without any lists none."""
+def read_listing(message: bytes) -> tuple[ModelList | ModeList, ...]:
+    """The modes and models, if this line opens the session; an agent without any lists none."""
     try:
         answer = decode(message, _new_session)
     except msgspec.DecodeError:
-        return None
+        return ()
     if bytes(answer.id) != msgspec.json.encode(_SESSION):
-        return None
+        return ()
     result = answer.result or native.SessionResult()
     models = tuple(settings.models_in(result))
-    return ModelList(models=models, default_model=settings.default_model_in(result))
+    listed = ModelList(models=models, default_model=settings.default_model_in(result))
+    return (ModeList(modes=tuple(settings.modes_in(result))), listed)

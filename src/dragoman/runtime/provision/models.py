@@ -26,8 +26,6 @@ LIFETIME_S = 600.0
 PATIENCE_S = 60.0
 """How long an agent that gave none is left alone."""
 DEADLINE_S = 10.0
-SERVER_DEADLINES = 4
-"""How many deadlines an agent gets that first starts a server: on a busy machine it is slow."""
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _END_DEADLINE_S = 1.0
 
@@ -116,9 +114,8 @@ class Catalogues:
             else HttpProcess(make, server, news.set, lambda line: None, MAX_LINE_BYTES)
         )
         launch = catalogue.launch(command, "/")
-        patience = 1 if server is None else SERVER_DEADLINES
         try:
-            async with asyncio.timeout(patience * self._deadline_s):
+            async with asyncio.timeout(catalogue.patience * self._deadline_s):
                 await process.start(launch, child_environ())
                 for line in catalogue.ask.splitlines():
                     await process.send(line)
@@ -137,22 +134,26 @@ async def _answer(catalogue: Catalogue, process: LineProcess, news: asyncio.Even
         news.clear()
         while process.waiting:
             for message in process.take():
-                match _read(catalogue, message):
-                    case ModelList(models=()):
-                        return listing
-                    case ModelList() as models:
-                        listing = replace(listing, models=models)
-                    case ModeList() as modes:
-                        listing = replace(listing, modes=modes)
+                answers = _read(catalogue, message)
+                for answer in answers:
+                    listing = _with(listing, answer)
+                if any(isinstance(each, ModelList) and not each.models for each in answers):
+                    return listing
                 if listing.models and (listing.modes or not catalogue.tells_modes):
                     return listing
     return listing
 
 
-def _read(catalogue: Catalogue, message: bytes | Oversize) -> ModelList | ModeList | None:
+def _with(listing: Listing, answer: ModelList | ModeList) -> Listing:
+    if isinstance(answer, ModeList):
+        return replace(listing, modes=answer)
+    return replace(listing, models=answer) if answer.models else listing
+
+
+def _read(catalogue: Catalogue, message: bytes | Oversize) -> tuple[ModelList | ModeList, ...]:
     if isinstance(message, Oversize):
-        return None
+        return ()
     try:
         return catalogue.read(message)
     except msgspec.MsgspecError:
-        return None  # a line that is not for us, a warning perhaps
+        return ()  # a line that is not for us, a warning perhaps

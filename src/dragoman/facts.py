@@ -209,6 +209,9 @@ class ProbeRecipes(Struct, frozen=True, kw_only=True):
     """Call, of this MCP server, this tool with these arguments."""
     plan: Callable[[str, str], tuple[Block, ...]] | None = None
     """Hand in this plan; the last request of the agent, as JSON, may say how."""
+    side: tuple[str, ...] = ()
+    """By what a request beside the conversation (a title, a suggestion) is recognised although it
+    offers tools: the name of such a tool, or how its message begins."""
     variant: str | None = None
     """Where a request to the model names the variant, e.g. `reasoning.effort`."""
     variants: tuple[str, ...] = ()

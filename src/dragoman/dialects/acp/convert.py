@@ -63,7 +63,7 @@ class AcpConverter:
         self._settings = SessionSettings(spec)
         self._messages = Messages()
         self._tools = ToolCalls(spec.directory, spec.mcp, self._extension.tool_name)
-        self._requests = PendingRequests(self._tools)
+        self._requests = PendingRequests(self._tools, self._extension)
         self._usage = UsageMeter()
         self._notices = Notices()
         self._opening = SessionOpening(spec, profile, self._state, self._settings, self._notices)
@@ -202,6 +202,7 @@ class AcpConverter:
             yield from self._state.confirm()
         match update:
             case native.AgentChunk():
+                self._usage.request(update.meta)
                 yield from self._messages.chunk("message", update, in_turn=in_turn)
             case native.ThoughtChunk():
                 yield from self._messages.chunk("thought", update, in_turn=in_turn)
@@ -232,7 +233,8 @@ class AcpConverter:
         yield from self._state.confirm()
         if self._tools.is_new(params.tool_call.tool_call_id):
             yield from self._messages.cut()
-        yield from self._requests.permission(key, params, in_turn=in_turn)
+        yield from self._tools.announce(params.tool_call, in_turn=in_turn)
+        yield from self._requests.permission(key, params)
 
     def _on_other(self, message: native.Envelope) -> Iterator[Step]:
         """A method of the agent's own, or one that is not offered."""

@@ -139,6 +139,8 @@ class UserChunk(MessageChunk, frozen=True, kw_only=True):
 class AgentChunk(MessageChunk, frozen=True, kw_only=True):
     """A piece of an answer."""
 
+    meta: Any = msgspec.field(name="_meta", default=None)
+
 
 class ThoughtChunk(MessageChunk, frozen=True, kw_only=True):
     """A piece of a thought."""
@@ -455,6 +457,7 @@ class TokenCounts(CamelCase, frozen=True, kw_only=True):
     thought_tokens: Any = None
     cached_read_tokens: Any = None
     cached_write_tokens: Any = None
+    total_tokens: Any = None
 
 
 class PromptResult(CamelCase, frozen=True, kw_only=True):

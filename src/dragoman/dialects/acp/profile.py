@@ -8,9 +8,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from dragoman.adapter import Spec
-from dragoman.dialects.acp.native import Envelope
+from dragoman.dialects.acp.native import Envelope, PermissionParams
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
-from dragoman.schema.events import Usage
+from dragoman.schema.events import Question, Usage
 from dragoman.steps import Step
 
 
@@ -22,6 +22,12 @@ class Extension(Protocol):
 
     def answer(self, command: AnswerPermission | AnswerQuestion) -> Iterator[Step] | None:
         """Answer a request of its own; None: it is none of these."""
+
+    def questions(self, params: PermissionParams) -> tuple[Question, ...]:
+        """What a request for permission asks in truth; empty: for a permission."""
+
+    def answers(self, answers: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+        """What the answer to such a request holds, beside the option that is chosen."""
 
     def tool_name(self, meta: Any) -> str | None:
         """The name of a tool, from the `_meta` of its call; None: it is not there."""
@@ -46,6 +52,14 @@ class NoExtension:
     def answer(self, command: AnswerPermission | AnswerQuestion) -> Iterator[Step] | None:
         """Know none."""
         return None
+
+    def questions(self, params: PermissionParams) -> tuple[Question, ...]:
+        """Know none."""
+        return ()
+
+    def answers(self, answers: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+        """Have nothing to add."""
+        return {}
 
     def tool_name(self, meta: Any) -> str | None:
         """Find a member `toolName`, or one in what an agent wraps its own in."""

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from dragoman.dialects.acp import native
-from dragoman.dialects.acp.tools import CHANGES, ToolCalls, ToolState
+from dragoman.dialects.acp.profile import Extension
+from dragoman.dialects.acp.tools import CHANGES, ToolCalls, ToolState, text_of
 from dragoman.dialects.forms import NO, form_content, form_questions, is_form
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
@@ -28,21 +29,23 @@ AnyRequest = native.PermissionParams | native.ElicitationParams
 class PendingRequests:
     """The requests that wait for a person, by their keys."""
 
-    def __init__(self, tools: ToolCalls) -> None:
+    def __init__(self, tools: ToolCalls, extension: Extension) -> None:
         self._tools = tools
+        self._extension = extension
         self._pending: dict[str, AnyRequest] = {}
 
     # --- From the agent ---
 
-    def permission(
-        self, key: str, params: native.PermissionParams, *, in_turn: bool
-    ) -> Iterator[Step]:
-        """Ask for a permission. The call may be told of only here."""
+    def permission(self, key: str, params: native.PermissionParams) -> Iterator[Step]:
+        """Ask for a permission, or for what the agent asks by the way of one."""
         told = params.tool_call
-        yield from self._tools.update(msgspec.structs.replace(told, status=None), in_turn=in_turn)
-        yield from self._tools.complete_call(told.tool_call_id)
-        call = self._tools.get(told.tool_call_id) or ToolState(name=told.title or "tool")
         self._pending[key] = params
+        questions = self._extension.questions(params)
+        if questions:
+            about = {"call_id": told.tool_call_id}
+            yield AskQuestion(key=key, questions=questions, metadata=about)
+            return
+        call = self._tools.get(told.tool_call_id) or ToolState(name=told.title or "tool")
         yield self._ask(key, params, call)
 
     def _ask(self, key: str, params: native.PermissionParams, call: ToolState) -> AskPermission:
@@ -53,6 +56,7 @@ class PendingRequests:
         metadata = {
             "permission": call.kind,
             "title": params.tool_call.title or call.title,
+            "message": text_of(params.tool_call) or None,
             "input": call.input,
             "call_id": params.tool_call.tool_call_id,
             "command": call.command if call.kind == "execute" else None,
@@ -123,6 +127,11 @@ class PendingRequests:
                     self._tools.decline(params.tool_call.tool_call_id)
                 kinds = _REJECT if reply == "reject" else _ALLOW
                 yield Respond(key=answer.key, result=_choice(params, kinds))
+            case native.PermissionParams(), AnswerQuestion(answers=None):
+                yield Respond(key=answer.key, result=_choice(params, _REJECT))
+            case native.PermissionParams(), AnswerQuestion(answers=(*answers,)):
+                more = self._extension.answers(tuple(answers))
+                yield Respond(key=answer.key, result={**_choice(params, _ALLOW), **more})
             case native.ElicitationParams(), AnswerQuestion(answers=answers):
                 yield Respond(key=answer.key, result=_filled(params, answers))
         yield Resolve(command=answer)

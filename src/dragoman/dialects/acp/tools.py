@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.dialects.acp import native
 from dragoman.dialects.acp.items import content_of
@@ -63,9 +64,17 @@ class ToolState(Struct, kw_only=True):
     @property
     def text(self) -> str:
         """What it has said so far."""
-        plain = (each for each in self.contents if isinstance(each, native.PlainContent))
-        blocks = (native.block_of(each.content) for each in plain)
-        return "".join(block.text for block in blocks if isinstance(block, native.TextBlock))
+        return _joined(self.contents)
+
+    @property
+    def printed(self) -> str:
+        """Its result as a text. Of a command, what it has printed: what is said of it may have more
+        around it (Qwen Code 0.24.4)."""
+        match self.output:
+            case {"output": str(text)} if self.kind == "execute":
+                return text
+            case _:
+                return self.text or _text_of(self.output)
 
 
 class ToolCalls:
@@ -113,6 +122,19 @@ class ToolCalls:
         else:
             yield from self._print(key, call)
 
+    def announce(self, told: native.ToolUpdate, *, in_turn: bool) -> Iterator[Step]:
+        """A request is about a call, which may be told of only here. What it says to people is no
+        output, and what it calls the input is often less than that."""
+        call = self.get(told.tool_call_id)
+        known = call is not None and bool(call.input)
+        about = replace(
+            told, status=None, content=None, raw_input=None if known else told.raw_input
+        )
+        yield from self.update(about, in_turn=in_turn)
+        yield from self.complete_call(told.tool_call_id)
+        if (call := self.get(told.tool_call_id)) is not None:
+            self._learn_diffs(call, tuple(map(native.tool_content_of, told.content or ())))
+
     def _name(self, update: native.ToolUpdate) -> str:
         """ACP has no name for a tool: an agent tells it in a place of its own, or as the title of
         a call that begins; else the kind has to do."""
@@ -130,10 +152,13 @@ class ToolCalls:
             call.output = update.raw_output
         if update.content is not None:
             call.contents = tuple(map(native.tool_content_of, update.content))
-            changes = (each for each in call.contents if isinstance(each, native.DiffContent))
-            call.diffs = {**call.diffs, **{self._absolute(each.path): each for each in changes}}
+            self._learn_diffs(call, call.contents)
         if update.locations:
             call.paths = tuple(map(self._absolute, _paths(update.locations)))
+
+    def _learn_diffs(self, call: ToolState, contents: tuple[native.ToolContent, ...]) -> None:
+        changes = (each for each in contents if isinstance(each, native.DiffContent))
+        call.diffs = {**call.diffs, **{self._absolute(each.path): each for each in changes}}
 
     def _start(self, key: str, call: ToolState, *, in_turn: bool) -> StartItem:
         return StartItem(
@@ -212,11 +237,13 @@ class ToolCalls:
             fields["reason"] = "declined"
         if isinstance(call.output, dict) and call.output.get("truncated") is True:
             fields["truncated"] = True
-        output = call.text or _text_of(call.output)
         yield from self._open(key, call)
         yield CompleteItem(
             key=result_key(key),
-            content=(ToolResult(call_id=key, output=output), *self._more(call, failed=failed)),
+            content=(
+                ToolResult(call_id=key, output=call.printed),
+                *self._more(call, failed=failed),
+            ),
             status=status,
             fields=fields,
         )
@@ -262,6 +289,17 @@ class ToolCalls:
         self._calls.clear()
         self._over.clear()
         self._older.clear()
+
+
+def text_of(update: native.ToolUpdate) -> str:
+    """What an update says."""
+    return _joined(tuple(map(native.tool_content_of, update.content or ())))
+
+
+def _joined(contents: tuple[native.ToolContent, ...]) -> str:
+    plain = (each for each in contents if isinstance(each, native.PlainContent))
+    blocks = (native.block_of(each.content) for each in plain)
+    return "".join(block.text for block in blocks if isinstance(block, native.TextBlock))
 
 
 def result_key(key: str) -> str:

@@ -87,6 +87,10 @@ class Package(Struct, frozen=True, kw_only=True):
     """
     bundle: Bundle | None = None
     """None: npm installs it with all that it depends on."""
+    tells_version: bool = True
+    """Its program tells the version that npm knows; else it has a numbering of its own."""
+    installed_as: str = ""
+    """The agent that comes from the same package, and whose installation this is; empty: none."""
 
     def name(self, version: str, platform: str) -> str:
         """The package that a version comes from."""

@@ -66,6 +66,8 @@ def configured(
         event_prefix=id,
         # A session starts and ends with us; the protocol has no word for either.
         capabilities=Capabilities(native=features - {"sessionLifecycle"}, shown=features),
+        dialect="acp",
+        verified=verified,
         command=command,
         package=package,
         credentials=credentials,

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -29,8 +29,8 @@ DEADLINE_S = 10.0
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _END_DEADLINE_S = 1.0
 
-Key = tuple[tuple[str, ...], str | None]
-"""A command, and the version that it is."""
+Key = tuple[tuple[str, ...], str | None, tuple[tuple[str, str], ...]]
+"""A command, the version that it is, and the variables that it is given."""
 
 
 class Listing(Struct, frozen=True):
@@ -64,13 +64,14 @@ class Catalogues:
         catalogue: Catalogue,
         command: tuple[str, ...],
         version: str | None,
+        env: Mapping[str, str] = {},
         *,
         refresh: bool = False,
     ) -> Listing:
         """What the agent says it has."""
         if self._stopped:
             return Listing()
-        key = (command, version)
+        key = (command, version, tuple(sorted(env.items())))
         cached = self._cache.get(key)
         if cached is not None and not refresh and time.monotonic() < cached.until:
             return cached.listing
@@ -94,12 +95,15 @@ class Catalogues:
             await asyncio.wait(self._asking.values())
 
     async def _learn(self, catalogue: Catalogue, key: Key) -> Listing:
-        listing = await self._ask(catalogue, key[0])
+        command, _, env = key
+        listing = await self._ask(catalogue, command, dict(env))
         good_s = PATIENCE_S if listing.models is None else self._lifetime_s
         self._cache[key] = _CachedListing(listing, time.monotonic() + good_s)
         return listing
 
-    async def _ask(self, catalogue: Catalogue, command: tuple[str, ...]) -> Listing:
+    async def _ask(
+        self, catalogue: Catalogue, command: tuple[str, ...], env: Mapping[str, str]
+    ) -> Listing:
         news = asyncio.Event()
         # No session can have this name, so no session is swept with it.
         mark = f"{self._mark}:models+{next(self._count)}"
@@ -116,7 +120,7 @@ class Catalogues:
         launch = catalogue.launch(command, "/")
         try:
             async with asyncio.timeout(catalogue.patience * self._deadline_s):
-                await process.start(launch, child_environ())
+                await process.start(launch, {**child_environ(), **env})
                 for line in catalogue.ask.splitlines():
                     await process.send(line)
                 return await _answer(catalogue, process, news)

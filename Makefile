@@ -13,6 +13,9 @@ WORKERS := $(shell n=$$(expr $$(nproc) + 1); test $$n -le 8 && echo $$n || echo 
 # The page's tests run beside Python's where there are cores for both.
 SIDE_BY_SIDE := $(shell test $$(nproc) -ge 4 && echo 2 || echo 1)
 
+# Of the catalogue only what tests talk to; opencode-acp is what opencode is installed as.
+CATALOGUE := qwen opencode-acp
+
 # Hundreds of daemons are started by the tests; without bytecode each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -49,6 +52,7 @@ dist: setup web ## Build the wheel, with the page in it, and the source archive
 
 agents: setup ## Install the agents that tests talk to into .agents; says why where one cannot be had
 	@$(BIN)/dragoman agents install --all --cache .agents || true
+	@for agent in $(CATALOGUE); do $(BIN)/dragoman agents install $$agent --cache .agents || true; done
 
 tools: ## Install what some tests need beside Python, where that can be had: nginx, openssl, Chromium
 	@{ command -v nginx || test -x /usr/sbin/nginx; } >/dev/null && command -v openssl >/dev/null \

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from dragoman.adapter import Adapter, Spec, Unused
 from dragoman.agents import adapters
+from dragoman.agents.acp.known_agents import KNOWN_AGENTS
 from dragoman.cli.main import create_app
 from dragoman.facts import Feature
 from dragoman.http.metrics import METRICS
@@ -26,7 +27,7 @@ from dragoman.http.routes import ANY, ROUTES
 from dragoman.schema import agents
 from dragoman.schema import http as schema
 from dragoman.schema.export import Media, Operation
-from dragoman.settings import Settings
+from dragoman.settings import AgentSettings, Settings
 from dragoman.testing.mock.prompts import COUNTED, PLAIN
 from dragoman.testing.model import HttpError, Step, StreamError, When
 from dragoman.testing.model import Usage as ScriptUsage
@@ -132,9 +133,27 @@ def agent_pages() -> str:
     """A link to the page of each agent."""
     return "".join(
         f"- [{agent.name}](agents/{agent.id}.md)"
-        + (": built in, needs no key\n" if agent.package is None else "\n")
+        + (": built in, needs no key\n" if agent.is_built_in else "\n")
         for agent in adapters().values()
     )
+
+
+def known_agents() -> str:
+    """The catalogue of agents that speak ACP."""
+    rows = []
+    for agent in KNOWN_AGENTS:
+        package = agent.package or adapters()[agent.package_of].package
+        assert package is not None
+        name = dict.fromkeys(package.names.values())
+        node = ", with Node.js of its own" if package.interpreter else ""
+        rows.append([
+            f"`{agent.id}`", agent.name, f"`{' '.join(agent.command)}`",
+            f"{' or '.join(f'`{each}`' for each in name)} {package.version}{node}",
+            " or ".join(f"`{each}`" for each in agent.credentials) or "its own sign-in",
+            agent.verified or "not verified",
+        ])  # fmt: skip
+    head = ["Id", "Agent", "Is started with", "Is installed from npm", "Credentials", "Verified"]
+    return table(head, rows)
 
 
 def _mark(agent: Adapter, feature: Feature) -> str:
@@ -376,6 +395,16 @@ def settings() -> str:
     return table(["Setting", "Flag", "Variable", "Type", "Default", "Meaning"], rows)
 
 
+def agent_settings() -> str:
+    """What can be set for one agent, in its table."""
+    docs = docs_of(AgentSettings)
+    rows = (
+        [f"`{field.name}`", type_name(field.type), docs[field.name]]
+        for field in msgspec.structs.fields(AgentSettings)
+    )
+    return table(["Key", "Type", "Meaning"], rows)
+
+
 def _setting_default(value: object) -> str:
     return "" if value in (None, (), "", msgspec.NODEFAULT) else f"`{str(value).lower()}`"
 
@@ -512,6 +541,8 @@ REGIONS: dict[str, Callable[[], str]] = {
     "common-problems": common_problems,
     "metrics": metrics,
     "settings": settings,
+    "agent-settings": agent_settings,
+    "known-agents": known_agents,
     "commands": commands,
     "cases": cases,
     "script-step": lambda: script_keys(Step),

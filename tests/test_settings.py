@@ -258,3 +258,46 @@ def test_a_store_that_could_hold_nothing_is_refused(home: dict[str, str], size: 
 def test_a_store_may_have_no_limit_or_one_with_room(home: dict[str, str], size: int) -> None:
     settings = load({}, {**home, "DRAGOMAN_MAX_STORE_BYTES": str(size)})
     assert settings.max_store_bytes == size
+
+
+# --- Agents that need no code ---
+
+
+def test_an_agent_can_be_made_by_three_lines(home: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "three.toml"
+    file.write_text('[agents.mine]\nadapter = "acp"\ncommand = ["my agent", "--acp"]\n')
+    table = load({}, home, str(file)).agents["mine"]
+    assert (table.adapter, table.words) == ("acp", ("my agent", "--acp"))
+    file.write_text("[agents.mine]\nadapter = 'acp'\ncommand = \"'my agent' --acp\"\n")
+    assert load({}, home, str(file)).agents["mine"].words == ("my agent", "--acp")
+
+
+def test_a_variable_names_an_agent_with_a_dash(home: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "dash.toml"
+    file.write_text('[agents.my-own]\nadapter = "acp"\ncommand = "below"\nfs = true\n')
+    agents = load({}, {**home, "DRAGOMAN_MY_OWN_COMMAND": "above"}, str(file)).agents
+    assert list(agents) == ["my-own"]
+    assert (agents["my-own"].words, agents["my-own"].fs) == (("above",), True)
+
+
+@pytest.mark.parametrize(
+    ("line", "refusal"),
+    [
+        ("adapter = 'mcp'", "agents.mine.adapter in {} cannot be 'mcp'; right is \"acp\""),
+        ("fs = 'maybe'", "agents.mine.fs in {} cannot be 'maybe'; right is true or false"),
+        ("command = []", "the command of agent 'mine' is empty; its first word is a program"),
+        ("command = 5", "agents.mine.command in {} cannot be 5; right is a text, or a list of wo"),
+        ("comand = 'x'", "agents.mine.comand in {} is no setting of an agent; known: adapter, co"),
+        ("env = { A = 4711 }", "agents.mine.env in {} cannot be this; right is a table of texts"),
+        ("env = { 'A-B' = 'x' }", "agents.mine.env in {} cannot be this; right is a table"),
+    ],
+)
+def test_a_wrong_key_of_an_agent_is_named_and_its_variables_are_not_shown(
+    home: dict[str, str], tmp_path: Path, line: str, refusal: str
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(f"[agents.mine]\n{line}\n")
+    with pytest.raises(WrongSetting) as refused:
+        load({}, home, str(file))
+    assert str(refused.value).startswith(refusal.format(file))
+    assert "4711" not in str(refused.value)

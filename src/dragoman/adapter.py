@@ -130,6 +130,10 @@ class Adapter(Struct, frozen=True, kw_only=True):
     else that it does not take is refused."""
     takes_updated_input: bool = False
     """It runs what a person made of its request, not what it asked for."""
+    dialect: Literal["acp"] | None = None
+    """The protocol by which it needs no code of its own; None: it has an adapter of its own."""
+    verified: str | None = None
+    """With a dialect: the version that was tried with it; None: none was."""
     package: Package | None = None
     """None: it cannot be installed by us."""
     least_version: str | None = None
@@ -157,3 +161,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     need not know. Pure."""
     terms: Mapping[str, str]
     """The universal term → the agent's own word for it, for the conversion table."""
+
+    @property
+    def is_built_in(self) -> bool:
+        """It comes with its adapter, and has the version of Dragoman."""
+        return self.package is None and self.dialect is None

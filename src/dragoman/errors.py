@@ -143,9 +143,7 @@ class AgentNotInstalled(NotFound):
 
     def __init__(self, agent: str, why: str, version: str | None = None) -> None:
         wanted = f"{agent!r} {version}" if version else repr(agent)
-        super().__init__(
-            f"agent {wanted} is not installed: {why}, or set DRAGOMAN_{agent.upper()}_COMMAND"
-        )
+        super().__init__(f"agent {wanted} is not installed: {why}")
         self.agent = agent
 
 

@@ -87,6 +87,10 @@ class Package(Struct, frozen=True, kw_only=True):
     """
     bundle: Bundle | None = None
     """None: npm installs it with all that it depends on."""
+    tells_version: bool = True
+    """Its program tells the version that npm knows; else it has a numbering of its own."""
+    installed_as: str = ""
+    """The agent that comes from the same package, and whose installation this is; empty: none."""
 
     def name(self, version: str, platform: str) -> str:
         """The package that a version comes from."""
@@ -164,10 +168,13 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     """From the command and a working directory."""
     ask: bytes
     """The line that asks, or several."""
-    read: Callable[[bytes], ModelList | ModeList | None]
-    """An answer; None: a line about something else. No models: it does not tell. Pure."""
+    read: Callable[[bytes], tuple[ModelList | ModeList, ...]]
+    """What a line answers; nothing: it is about something else. A list without models: the agent
+    does not tell. Pure."""
     tells_modes: bool = False
     """It is asked for its modes as well: people can make their own."""
+    patience: int = 1
+    """How many deadlines it gets: one that first starts a server, or is slow on a busy machine."""
     http: HttpServer | None = None
     """Where the launch's wire is HTTP; then what asks is the line of a call."""
 
@@ -206,6 +213,9 @@ class ProbeRecipes(Struct, frozen=True, kw_only=True):
     """Call, of this MCP server, this tool with these arguments."""
     plan: Callable[[str, str], tuple[Block, ...]] | None = None
     """Hand in this plan; the last request of the agent, as JSON, may say how."""
+    side: tuple[str, ...] = ()
+    """By what a request beside the conversation (a title, a suggestion) is recognised although it
+    offers tools: the name of such a tool, or how its message begins."""
     variant: str | None = None
     """Where a request to the model names the variant, e.g. `reasoning.effort`."""
     variants: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ HostName = Annotated[
 ]
 Origin = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^/*\s]+/*\Z")]
 VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z")]
+NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*\Z")]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LEAST_STORE_BYTES = 10 * 1024 * 1024
 """A smaller database would lose sessions that have hardly begun."""
@@ -28,8 +29,26 @@ LEAST_STORE_BYTES = 10 * 1024 * 1024
 class AgentSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set for one agent."""
 
-    command: str | None = None
-    """Replaces the agent's executable; split like a shell does."""
+    adapter: Literal["acp"] | None = None
+    """`acp` makes it a new agent, one that speaks the [Agent Client Protocol](agents/acp.md). Needs
+    `command`."""
+    command: NoNul | tuple[NoNul, ...] | None = None
+    """How the agent is started, in place of its own executable: a list of words, or a text that is
+    split like a shell does."""
+    name: str | None = None
+    """How it is called where people see it; only with ACP. By default its id."""
+    env: dict[VariableName, NoNul] = {}
+    """Variables for its processes, beneath those of a session. Their values are secret."""
+    fs: bool = False
+    """Offer it to read and write files through the daemon; only with ACP."""
+    terminal: bool = False
+    """Offer it to run commands through the daemon; only with ACP."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command, as words. Raise ValueError where a text cannot be split."""
+        command = self.command or ()
+        return tuple(shlex.split(command)) if isinstance(command, str) else command
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,8 +125,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Show a session that has no title by the first words of its first message."""
     redact: bool = True
     """Take [secrets](security.md#secrets) out of events, native messages and stderr before they are
-    kept: values of a session's `env` and MCP servers, API keys in the daemon's environment, and our
-    tokens."""
+    kept: values of an agent's and a session's `env`, and of MCP servers, API keys in the daemon's
+    environment, and our tokens."""
     redact_names: tuple[VariableName, ...] = ()
     """Further variables of the daemon's environment whose values are secret."""
     max_stderr_bytes: Annotated[int, Meta(ge=1024)] = 10 * 1024 * 1024
@@ -144,7 +163,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A database that grows larger loses sessions in which nothing happens, ended ones first; 10
     MiB (10485760) or more. 0: it may grow."""
     agents: dict[str, AgentSettings] = {}
-    """One table for each agent, `[agents.<id>]`."""
+    """One table for each agent, `[agents.<id>]`; see [below](#agents)."""
 
 
 _LISTS = {"allow_host", "cors_allow_origin", "roots", "redact_names"}
@@ -155,6 +174,14 @@ _WORDS = {
     VariableName: "the name of a variable: letters, digits and _",
 }
 """What a value may be, where its type does not say so."""
+_AGENT_WORDS = {
+    "adapter": '"acp"',
+    "command": "a text, or a list of words",
+    "name": "a text",
+    "env": "a table of texts, by the names of variables",
+    "fs": "true or false",
+    "terminal": "true or false",
+}
 
 
 def load(
@@ -178,7 +205,7 @@ def load(
     merged["roots"] = [str(Path(it).expanduser().absolute()) for it in merged.get("roots") or ()]
     settings = _ensure(merged, sources)
     for agent, table in settings.agents.items():
-        _ensure_command(agent, table.command)
+        _ensure_command(agent, table)
     if settings.no_token and settings.host not in LOOPBACK:
         raise StartRefused(
             f"--no-token is refused on {settings.host}: anyone who reaches this port could run "
@@ -218,11 +245,29 @@ def _ensure_one(name: str, value: Any, source: str) -> None:
         raise WrongSetting(f"{source} is no setting; remove it, or correct its name")
     if _fits(name, value):
         return
+    if name == "agents" and isinstance(value, dict):
+        _ensure_tables(value, source)
     is_list = isinstance(value, list | tuple)
     wrong = next((each for each in value if not _fits(name, [each])), value) if is_list else value
     shown = "this" if name == "token" else repr(wrong)
     right = _right(get_type_hints(Settings, include_extras=True)[name], is_list)
     raise WrongSetting(f"{source} cannot be {shown}; right is {right}")
+
+
+def _ensure_tables(tables: Mapping[str, Any], source: str) -> None:
+    """Raise WrongSetting for the first key that is wrong. Values of `env` are never shown."""
+    hints = get_type_hints(AgentSettings, include_extras=True)
+    for agent, table in tables.items():
+        if not isinstance(table, dict):
+            continue
+        for key, value in table.items():
+            where = f"{source.replace('agents', f'agents.{agent}.{key}', 1)}"
+            if key not in hints:
+                known = ", ".join(hints)
+                raise WrongSetting(f"{where} is no setting of an agent; known: {known}")
+            if not _fits("agents", {agent: {key: value}}):
+                shown = "this" if key == "env" else repr(value)
+                raise WrongSetting(f"{where} cannot be {shown}; right is {_AGENT_WORDS[key]}")
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -263,13 +308,15 @@ def _flag(name: str) -> str:
     return "--root" if name == "roots" else f"--{name.replace('_', '-')}"
 
 
-def _ensure_command(agent: str, command: str | None) -> None:
+def _ensure_command(agent: str, table: AgentSettings) -> None:
     try:
-        shlex.split(command or "")
+        words = table.words
     except ValueError as error:
         raise WrongSetting(
             f"the command of agent {agent!r} cannot be split as a shell would: {error}"
         ) from None
+    if table.command is not None and not isinstance(table.command, str) and not any(words[:1]):
+        raise WrongSetting(f"the command of agent {agent!r} is empty; its first word is a program")
 
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:
@@ -321,9 +368,19 @@ def _overlay(below: dict[str, Any], above: Mapping[str, Any]) -> None:
         if name == "agents":
             tables = below.setdefault("agents", {})
             for agent, table in value.items():
-                tables[agent] = {**tables.get(agent, {}), **table}
+                # A variable cannot spell a dash.
+                same = [
+                    each for each in tables if command_variable(each) == command_variable(agent)
+                ]
+                key = same[0] if same else agent
+                tables[key] = {**tables.get(key, {}), **table}
         else:
             below[name] = value
+
+
+def command_variable(agent: str) -> str:
+    """The variable that replaces an agent's command."""
+    return f"DRAGOMAN_{agent.upper().replace('-', '_')}_COMMAND"
 
 
 def child_environ(environ: Mapping[str, str] | None = None) -> dict[str, str]:

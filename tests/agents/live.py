@@ -139,6 +139,12 @@ def calls(*blocks: Block, text: str | None = None) -> Block:
     return {"blocks": [*([] if text is None else [{"text": text}]), *blocks]}
 
 
+def scripted(agent: LiveAgent, steps: Iterable[StepLike]) -> ScriptedModel:
+    """A model for an agent, which knows its side requests."""
+    recipes = agent.adapter.probe_recipes
+    return ScriptedModel(steps, side=() if recipes is None else recipes.side)
+
+
 class Live(Talk):
     """One session with a real agent."""
 
@@ -200,7 +206,7 @@ class Bench:
 
     def session(self, *steps: StepLike, **create: Any) -> Live:
         """A session, and the model that its agent talks to; `environ` replaces the agent's."""
-        model = self._stack.enter_context(ScriptedModel(steps))
+        model = self._stack.enter_context(scripted(self.agent, steps))
         return self.another(model, **create)
 
     def another(
@@ -271,7 +277,7 @@ def alone(agent: LiveAgent, folder: Path, *steps: StepLike, **env: str) -> Itera
     """A session on a daemon of its own, which may be killed and has these variables."""
     command(agent.adapter)
     own = running(folder / "data", env={**chosen(agent.adapter), **env})
-    with own as daemon, ScriptedModel(steps) as model:
+    with own as daemon, scripted(agent, steps) as model:
         yield Live(daemon, model, folder, agent)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing.model import ScriptedModel, StepLike
+from dragoman.testing.model import StepLike
 from tests.agents.claude.live.agent import CLAUDE
 from tests.agents.codex.live.agent import CODEX
 from tests.agents.handed_over import hits, survive, walled
-from tests.agents.live import Block, LiveAgent, calls, capabilities_of
+from tests.agents.live import Block, LiveAgent, calls, capabilities_of, scripted
 from tests.agents.pi.live.agent import PI
 from tests.agents.watch import asked, done, ended, heard, outcomes
 from tests.cases.common import eventually
@@ -37,7 +37,7 @@ def test_a_message_that_an_agent_has_is_not_delivered_again(
     if not earlier and not agent.keeps_unanswered:
         pytest.skip("this version stores nothing until its first answer")
     steps: list[StepLike] = [*("Hello." for _ in earlier), once(agent), "Done."]
-    with ScriptedModel(steps) as model, walled(agent, tmp_path, model) as (live, flag):
+    with scripted(agent, steps) as model, walled(agent, tmp_path, model) as (live, flag):
         for words in earlier:
             live.turn(words)
         flag.touch()
@@ -65,7 +65,7 @@ def test_a_message_that_has_joined_a_turn_is_not_delivered_again(
         pytest.skip("no message joins a turn of this version")
     wait = agent.shell("while [ ! -e go ]; do sleep .01; done")
     steps = (calls(wait), once(agent), "Done.")
-    with ScriptedModel(steps) as model, walled(agent, tmp_path, model) as (live, flag):
+    with scripted(agent, steps) as model, walled(agent, tmp_path, model) as (live, flag):
         live.send("Wait")
         heard(live, done("tool_call"))
         flag.touch()
@@ -88,7 +88,7 @@ def test_a_first_message_that_no_agent_heard_is_delivered_after_a_restart(
     agent: LiveAgent, tmp_path: Path
 ) -> None:
     steps = (once(agent), "Done.")
-    with ScriptedModel(steps) as model, walled(agent, tmp_path, model) as (live, flag):
+    with scripted(agent, steps) as model, walled(agent, tmp_path, model) as (live, flag):
         flag.write_text("lose")
         live.send("Do it once")
         eventually(lambda: flag.read_text() == "lost", "it is on its way, and does not arrive")

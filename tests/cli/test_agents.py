@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.acp_agent import COMMAND
 from tests.cli.conftest import Terminal
 from tests.client.canned import Answer, Canned
 from tests.installable_agent import (
@@ -73,7 +74,7 @@ def test_without_a_daemon_it_lists_this_machine_and_says_so(agent_terminal: Agen
     assert "No daemon runs" in done.stderr
     row = next(row for row in done.stdout.splitlines() if row.startswith("parrot"))
     assert re.split(r" {2,}", row.strip()) == [
-        "parrot", "Parrot", "no", "yes", "dragoman agents install parrot",
+        "parrot", "Parrot", "package", "no", "yes", "dragoman agents install parrot",
     ]  # fmt: skip
     assert agent_terminal.run("agents", "list").stdout == done.stdout
 
@@ -327,3 +328,56 @@ def test_an_executable_that_is_no_program_is_listed_without_a_version(
     found = agent_terminal.listed()
     assert found["installed"] is True
     assert "version" not in found
+
+
+# --- Agents that need no code ---
+
+
+def test_an_agent_is_added_used_listed_and_removed(
+    agent_terminal: AgentTerminal, serving: InstallableAgentDaemon
+) -> None:
+    added = agent_terminal.run("agents", "add", "mine", "--name", "My Own", "--", *COMMAND)
+    assert added.stdout == "My Own is added: dragoman send ID --agent mine ...\n"
+    row = next(
+        row for row in agent_terminal.run("agents").stdout.splitlines() if row.startswith("mine")
+    )
+    assert re.split(r" {2,}", row.strip()) == ["mine", "My Own", "api", "yes", "yes", COMMAND[0]]
+    assert "hello" in agent_terminal.run("send", "s", "--agent", "mine", "hello").stdout
+    assert agent_terminal.run("agents", "remove", "mine").stdout == "mine is removed.\n"
+    assert "mine" not in agent_terminal.run("agents").stdout
+    told = agent_terminal.run("send", "s", "again", code=4).stderr
+    assert "can be read, ended and deleted" in told
+
+
+def test_what_makes_no_agent_is_told(
+    agent_terminal: AgentTerminal, serving: InstallableAgentDaemon
+) -> None:
+    told = agent_terminal.run("agents", "add", "mock", "--", "x", code=4).stderr
+    assert "there is an agent 'mock'; choose another id" in told
+    added = agent_terminal.run("agents", "add", "mine", "--", "no-such-program", "--acp")
+    assert "'no-such-program' was not found" in added.stderr
+    assert "its command was not found" in agent_terminal.run("agents").stdout
+    told = agent_terminal.run("agents", "install", "mine", code=1).stderr
+    assert "there is nothing to install" in told
+
+
+def test_values_of_variables_are_in_no_list(
+    agent_terminal: AgentTerminal, serving: InstallableAgentDaemon
+) -> None:
+    agent_terminal.environ["MY_KEY"] = "4711-secret-value"
+    agent_terminal.run("agents", "add", "mine", "--env", "MY_KEY", "--", *COMMAND)
+    listed = agent_terminal.run("agents", "--json").stdout
+    mine = next(each for each in json.loads(listed)["agents"] if each["id"] == "mine")
+    assert mine["env"] == ["MY_KEY"]
+    assert "4711" not in listed
+
+
+def test_the_catalogue_is_listed_last_and_not_installed_with_all(
+    agent_terminal: AgentTerminal,
+) -> None:
+    rows = agent_terminal.run("agents").stdout.splitlines()[1:]
+    sources = [re.split(r" {2,}", row)[2] for row in rows]
+    assert sources.index("catalogue") == len(sources) - sources.count("catalogue")
+    agent_terminal.run("agents", "install", "--all", code=5)
+    names = {call["argv"][-1] for call in agent_terminal.npm.calls()}
+    assert not [name for name in names if "qwen" in name or "gemini" in name]

@@ -28,7 +28,8 @@ def body(api: str, prompt: str = "go", *, stream: bool = True, main: bool = True
     made["input" if api == "responses" else "messages"] = said
     if api == "chat":
         made["stream_options"] = {"include_usage": True}
-    return made | ({"tools": TOOLS} if main else {})
+    tools = [{"type": "function", "function": each} for each in TOOLS] if api == "chat" else TOOLS
+    return made | ({"tools": tools} if main else {})
 
 
 class Stream:

@@ -50,6 +50,18 @@ def test_a_side_request_takes_no_step(model: ScriptedModel, api: str) -> None:
     assert model.requests[-1].is_main
 
 
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("mark", ["Bash", "Suggest"])
+def test_a_side_request_with_tools_is_known_by_a_mark(api: str, mark: str) -> None:
+    prompt = "Suggest a title" if mark == "Suggest" else "hello"
+    with ScriptedModel(["for the main request"], side=(mark,)) as model:
+        assert answer(model, api, prompt).status_code == 200
+        assert not model.requests[-1].is_main
+        assert len(model.remaining) == 1
+    with ScriptedModel(["for the main request"], side=("another", "title")) as model:
+        assert said(model, api, prompt) == "for the main request"
+
+
 def test_tools_may_come_as_an_item_of_the_input(model: ScriptedModel) -> None:
     model.script("taken")
     given = {"input": [{"type": "additional_tools", "tools": TOOLS}], "stream": False}

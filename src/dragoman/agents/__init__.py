@@ -21,9 +21,15 @@ def load_problems() -> tuple[str, ...]:
     return _load()[1]
 
 
+def packaged() -> frozenset[str]:
+    """The ids of those that come with other packages."""
+    return _load()[2]
+
+
 @cache
-def _load() -> tuple[dict[str, Adapter], tuple[str, ...]]:
+def _load() -> tuple[dict[str, Adapter], tuple[str, ...], frozenset[str]]:
     found: dict[str, Adapter] = {}
+    others: set[str] = set()
     problems: list[str] = []
     # Ours first: nobody takes the place of a built-in one by accident.
     for point in sorted(entry_points(group=GROUP), key=lambda each: (not _is_ours(each), each)):
@@ -39,7 +45,9 @@ def _load() -> tuple[dict[str, Adapter], tuple[str, ...]]:
             problems.append(f"{where} has the id {adapter.id!r}, which another one has already")
         else:
             found[adapter.id] = adapter
-    return {name: found[name] for name in sorted(found)}, tuple(problems)
+            if not _is_ours(point):
+                others.add(adapter.id)
+    return {name: found[name] for name in sorted(found)}, tuple(problems), frozenset(others)
 
 
 def _is_ours(point: EntryPoint) -> bool:

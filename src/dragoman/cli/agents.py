@@ -13,7 +13,8 @@ from dragoman.cli import table
 from dragoman.cli.connect import AsJson, DataDir, Url, daemon, say, settings_of_machine
 from dragoman.cli.exit_codes import FAILED, reporting
 from dragoman.cli.sanitize import clean, line
-from dragoman.errors import InstallFailed, NotFound
+from dragoman.cli.target_session import environment
+from dragoman.errors import Conflict, InstallFailed, NotFound
 
 if TYPE_CHECKING:
     from dragoman.adapter import Adapter
@@ -27,16 +28,16 @@ Cache = Annotated[
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The agent's id.")]
 
 PROBLEM_WIDTH = 300
-HEADS = ("ID", "NAME", "INSTALLED", "VERSION", "CREDENTIALS", "PATH")
+HEADS = ("ID", "NAME", "SOURCE", "INSTALLED", "VERSION", "CREDENTIALS", "PATH")
 
-app = typer.Typer(help="List the agents; install and remove them.", rich_markup_mode=None)
+app = typer.Typer(help="List the agents; add, install and remove them.", rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
 def agents(
     context: typer.Context, url: Url = None, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
-    """List the agents; install and remove them."""
+    """List the agents; add, install and remove them."""
     if context.invoked_subcommand is None:
         show(url=url, data_dir=data_dir, as_json=as_json)
 
@@ -57,7 +58,8 @@ def show(
         for agent in found.agents:
             if agent.problem:
                 typer.echo(line(agent.problem, PROBLEM_WIDTH), err=True)
-            if told := lacking(agent):
+            is_far = agent.source == "catalogue" and not agent.installed
+            if (told := lacking(agent)) and not is_far:
                 typer.echo(f"{line(agent.name)} has no credentials: {told}", err=True)
 
 
@@ -90,21 +92,30 @@ def _row(agent: AgentInfo) -> tuple[str, ...]:
     return (
         agent.id,
         agent.name,
+        agent.source or "",
         "yes" if agent.installed else "no",
         agent.version or "",
         "yes" if agent.credentials_available else "no",
-        (agent.path or "") if agent.installed else f"dragoman agents install {agent.id}",
+        (agent.path or "") if agent.installed else _advice(agent),
     )
+
+
+def _advice(agent: AgentInfo) -> str:
+    if agent.source in ("settings", "api"):
+        return "its command was not found"
+    return f"dragoman agents install {agent.id}"
 
 
 def lacking(agent: AgentInfo) -> str | None:
     """Which credentials an agent lacks, and where they count; None: it has some."""
     from dragoman.agents import adapters
+    from dragoman.agents.acp.known_agents import KNOWN_AGENTS
 
     if agent.credentials_available:
         return None
-    known = adapters().get(agent.id)
-    names = known.credentials if known is not None else ()
+    known = {each.id: each.credentials for each in KNOWN_AGENTS}
+    known |= {name: each.credentials for name, each in adapters().items()}
+    names = known.get(agent.id, ())
     if not names:
         return "set its key in the daemon's environment, or for one session with send --env"
     return (
@@ -124,7 +135,8 @@ def install(
     ] = None,
     reinstall: Annotated[bool, typer.Option("--reinstall", help="Fetch it anew.")] = False,
     every: Annotated[
-        bool, typer.Option("--all", help="Every agent that can be installed; go on after errors.")
+        bool,
+        typer.Option("--all", help="Every agent but the catalogue's; go on after errors."),
     ] = False,
     cache: Cache = None,
     url: Url = None,
@@ -146,7 +158,8 @@ def install(
         if name is not None:
             _install(agents, agents.adapter(name), version, reinstall, as_json)
             return
-    wanted = [adapter for adapter in agents.all() if adapter.package is not None]
+    ours = [each.adapter for each in agents.registry.all() if each.source != "catalogue"]
+    wanted = [adapter for adapter in ours if adapter.package is not None]
     _install_all(agents, wanted, version, reinstall, as_json)
 
 
@@ -169,9 +182,11 @@ def _install(
 ) -> None:
     from dragoman.cli.progress import show_progress
 
-    if adapter.package is None:
+    if adapter.is_built_in:
         _built_in(agents, adapter, version, as_json)
         return
+    if adapter.package is None:
+        raise Conflict(f"{adapter.name} is started by a command: there is nothing to install")
     with show_progress(adapter.name) as report:
         path = agents.installer.install(adapter, version, reinstall=reinstall, report=report)
     version = version or adapter.package.version
@@ -195,18 +210,63 @@ def _built_in(agents: Agents, adapter: Adapter, version: str | None, as_json: bo
 
 
 @app.command()
+def add(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The new agent's id.")],
+    command: Annotated[
+        list[str], typer.Argument(metavar="COMMAND...", help="How it is started, after `--`.")
+    ],
+    title: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="How people see it called.")
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[=VALUE]", help="A variable; NAME alone takes yours."),
+    ] = None,
+    fs: Annotated[
+        bool, typer.Option("--fs", help="Offer it to read and write files through the daemon.")
+    ] = False,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Offer it to run commands through the daemon.")
+    ] = False,
+    url: Url = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add an agent that speaks ACP to the running daemon: agents add ID -- COMMAND..."""
+    variables = environment(tuple(env or ()))
+    with daemon(url, data_dir, as_json) as client:
+        added = client.add_agent(
+            name, command, name=title, env=variables or None, fs=fs, terminal=terminal
+        )
+    if as_json:
+        say(added)
+        return
+    typer.echo(f"{line(added.name)} is added: dragoman send ID --agent {line(added.id)} ...")
+    if not added.installed:
+        typer.echo(f"Its program {command[0]!r} was not found on the daemon's PATH.", err=True)
+
+
+@app.command()
 def remove(
     name: Name,
     version: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Only this one; else all versions.")
     ] = None,
     cache: Cache = None,
+    url: Url = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove an agent that `dragoman agents install` has installed."""
+    """Remove an agent that was added; else what was installed of it. With --url only the former."""
     with reporting(as_json):
         agents = _agents(data_dir, cache)
+        is_added = agents.registry.has(name) and agents.registry.get(name).source == "api"
+    if url or is_added:
+        with daemon(url, data_dir, as_json) as client:
+            client.remove_agent(name)
+        say({"agent": name, "removed": []}) if as_json else typer.echo(f"{name} is removed.")
+        return
+    with reporting(as_json):
         adapter = agents.adapter(name)
         gone = agents.installer.remove(adapter, version)
         if not gone:

@@ -84,14 +84,10 @@ def _ready_agent(
     import asyncio
 
     from dragoman.agents import adapters
-    from dragoman.errors import UnsupportedAgent
     from dragoman.runtime.provision.agents import Agents
 
-    known = adapters()
-    if agent not in known:
-        raise UnsupportedAgent(agent, sorted(known))
-    adapter = known[agent]
-    agents = Agents(known, _settings(agent, command, data_dir))
+    agents = Agents(adapters(), _settings(agent, command, data_dir))
+    adapter = agents.adapter(agent)
     try:
         if adapter.probe_recipes is None:
             _leave(

@@ -101,6 +101,8 @@ def _agents(found: AgentList) -> Iterator[Check]:
     from dragoman.cli.agents import lacking
 
     for agent in found.agents:
+        if agent.source == "catalogue" and not agent.installed:
+            continue  # that somebody could install it is no news
         check = _agent(agent)
         missing = lacking(agent) if agent.installed and not agent.problem else None
         if missing:
@@ -127,7 +129,9 @@ def _agent(agent: AgentInfo) -> Check:
             )
             return Check(name, "note", found, advice)
         return Check(name, "ok", found)
-    if known is None or known.package is not None:
+    if agent.source in ("settings", "api"):
+        advice = "correct its command in the settings, or put the program on the daemon's PATH"
+    elif known is None or known.package is not None:
         own = f", with Node.js {interpreter.version} of its own" if interpreter else ""
         advice = f"dragoman agents install {agent.id}{own}; a session does it by itself"
     else:

@@ -22,6 +22,8 @@ from dragoman.schema.commands import Attachment
 from dragoman.schema.event_filter import FeedQuery
 from dragoman.schema.events import Event
 from dragoman.schema.http import (
+    AddAgent,
+    AgentInfo,
     AgentList,
     Created,
     CreateSession,
@@ -138,6 +140,16 @@ def version() -> ApiCall[str]:
 def agents() -> ApiCall[AgentList]:
     """List the agents."""
     return ApiCall("GET", "/v1/agents", _body(AgentList))
+
+
+def add_agent(wanted: AddAgent) -> ApiCall[AgentInfo]:
+    """Add an agent."""
+    return _post("/v1/agents", wanted, _body(AgentInfo))
+
+
+def remove_agent(agent: str) -> ApiCall[None]:
+    """Remove an agent that was added."""
+    return ApiCall("DELETE", f"/v1/agents/{_segment(agent)}", _nothing)
 
 
 def install(agent: str, wanted: InstallAgent) -> ApiCall[None]:

@@ -28,6 +28,8 @@ from dragoman.schema.commands import Attachment, PermissionReply
 from dragoman.schema.event_filter import FeedQuery
 from dragoman.schema.events import Event, QueueUpdated
 from dragoman.schema.http import (
+    AddAgent,
+    AgentInfo,
     AgentList,
     Created,
     CreateSession,
@@ -126,6 +128,25 @@ class Client:
     def agents(self) -> AgentList:
         """List the agents, as the daemon's machine has them."""
         return self._do(calls.agents())
+
+    def add_agent(
+        self,
+        agent: str,
+        command: str | Sequence[str],
+        *,
+        name: str | None = None,
+        env: dict[str, str] | None = None,
+        fs: bool = False,
+        terminal: bool = False,
+    ) -> AgentInfo:
+        """Add an agent that speaks ACP; needs the scope `admin`, for it runs what it is told."""
+        words = command if isinstance(command, str) else tuple(command)
+        wanted = AddAgent(id=agent, command=words, name=name, env=env, fs=fs, terminal=terminal)
+        return self._do(calls.add_agent(wanted))
+
+    def remove_agent(self, agent: str) -> None:
+        """Remove an agent that was added; its sessions stay, and go on when it is added again."""
+        self._do(calls.remove_agent(agent))
 
     def install(self, agent: str, reinstall: bool = False) -> None:
         """Install an agent on the daemon's machine; returns when it is done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 from starlette.requests import Request
@@ -9,8 +10,10 @@ from starlette.responses import Response
 
 from dragoman.http.context import daemon_of
 from dragoman.http.parse import body, query
-from dragoman.http.responses import agent_list, answer, nothing
+from dragoman.http.responses import agent_info, agent_list, answer, nothing
 from dragoman.schema import http as schema
+
+log = logging.getLogger(__name__)
 
 
 async def get_health(request: Request) -> Response:
@@ -21,6 +24,25 @@ async def get_health(request: Request) -> Response:
 async def list_agents(request: Request) -> Response:
     """All agents, as this machine has them."""
     return answer(await agent_list(daemon_of(request.scope).agents, os.environ))
+
+
+async def add_agent(request: Request) -> Response:
+    """Add an agent that needs no code."""
+    daemon = daemon_of(request.scope)
+    wanted = await body(request, schema.AddAgent, daemon.settings.max_body_bytes)
+    added = await daemon.agents.registry.add(wanted)
+    daemon.sessions.agent_changed(wanted.id)
+    log.info("agent %s was added", wanted.id)
+    return answer(await agent_info(added, daemon.agents, os.environ), 201)
+
+
+async def remove_agent(request: Request) -> Response:
+    """Remove an agent that was added."""
+    daemon, agent = daemon_of(request.scope), request.path_params["agent"]
+    await daemon.agents.registry.remove(agent)
+    daemon.sessions.agent_changed(agent)
+    log.info("agent %s was removed", agent)
+    return nothing()
 
 
 async def install_agent(request: Request) -> Response:

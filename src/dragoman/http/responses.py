@@ -9,8 +9,10 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
+from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.runtime.provision.agents import PATIENCE_S, Agents
+from dragoman.runtime.provision.registry import RegisteredAgent
 from dragoman.schema.http import (
     AgentCapabilities,
     AgentInfo,
@@ -67,17 +69,29 @@ async def agent_list(
     agents: Agents, environ: Mapping[str, str], patience_s: float = PATIENCE_S
 ) -> AgentList:
     """All agents, as this machine has them; each may take so long to tell its version."""
-    infos = (_agent_info(each, agents, environ, patience_s) for each in agents.all())
+    infos = (agent_info(each, agents, environ, patience_s) for each in agents.registry.all())
     return AgentList(agents=tuple(await asyncio.gather(*infos)))
 
 
-async def _agent_info(
-    adapter: Adapter, agents: Agents, environ: Mapping[str, str], patience_s: float
+async def agent_info(
+    agent: RegisteredAgent,
+    agents: Agents,
+    environ: Mapping[str, str],
+    patience_s: float = PATIENCE_S,
 ) -> AgentInfo:
+    """One agent, as this machine has it; values of variables are never shown."""
+    adapter, settings = agent.adapter, agent.settings
     found = await agents.with_version(adapter, patience_s)
+    environ = {**environ, **settings.env}
     return AgentInfo(
         id=adapter.id,
         name=adapter.name,
+        source=agent.source,
+        adapter=adapter.dialect,
+        verified=_verified(adapter),
+        env=tuple(sorted(settings.env)),
+        fs=settings.fs,
+        terminal=settings.terminal,
         installed=found is not None,
         credentials_available=not adapter.credentials
         or any(environ.get(name) for name in adapter.credentials),
@@ -88,6 +102,14 @@ async def _agent_info(
         capabilities=capabilities(adapter, found.version if found else None),
         server_status=agents.servers.status(adapter),
     )
+
+
+def _verified(adapter: Adapter) -> str | None:
+    if adapter.is_built_in:
+        return __version__
+    if adapter.dialect is not None or adapter.package is None:
+        return adapter.verified
+    return adapter.package.version
 
 
 def capabilities(adapter: Adapter, version: str | None) -> AgentCapabilities:

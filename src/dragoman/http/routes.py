@@ -240,6 +240,19 @@ ROUTES: tuple[Route, ...] = (
            problems=(*_BODY, *_PATH, Conflict, StorageFull)),
     _route("get", "/v1/agents", agents.list_agents, "list_agents",
            "List the agents, as this machine has them.", response=schema.AgentList),
+    _route("post", "/v1/agents", agents.add_agent, "add_agent",
+           "Add an agent that speaks ACP: how it is called, and how it is started.",
+           description="It is there at once, and after a restart. Its sessions run the command as "
+           "the daemon's user: whoever may add agents may run anything. An id that is taken gets "
+           "409. Values of `env` are never returned.",
+           scope="admin", max_body_bytes=_SMALL, body=schema.AddAgent, status=201,
+           response=schema.AgentInfo, problems=(*_BODY, Conflict, StorageFull)),
+    _route("delete", "/v1/agents/{agent}", agents.remove_agent, "remove_agent",
+           "Remove an agent that was added over HTTP.",
+           description="A turn that runs goes on to its end; then its process ends. Its sessions "
+           "can be read, ended and deleted, and go on when it is added again. Others cannot be "
+           "removed so: 409.",
+           scope="admin", status=204, problems=(NotFound, Conflict, StorageFull)),
     _route("post", "/v1/agents/{agent}/install", agents.install_agent, "install_agent",
            "Install an agent from npm, at the version it is proven with.", status=204,
            scope="admin", max_body_bytes=_SMALL,

@@ -65,8 +65,14 @@ def _store(stats: StoreStats, path: str) -> StoreStatus:
 
 
 def _places(agents: Agents) -> list[tuple[Adapter, InstalledAgent | None]]:
-    """Look for each agent on the disk; none is started to be asked."""
-    return [(adapter, agents.find(adapter)) for adapter in agents.all()]
+    """Look for each agent on the disk; none is started to be asked. Those of the catalogue that are
+    not there are left out."""
+    found = ((each, agents.find(each.adapter)) for each in agents.registry.all())
+    return [
+        (each.adapter, place)
+        for each, place in found
+        if place is not None or each.source != "catalogue"
+    ]
 
 
 def _agent(agents: Agents, adapter: Adapter, found: InstalledAgent | None) -> AgentStatus:

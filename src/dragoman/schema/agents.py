@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from dragoman.schema.camel import Http
+from dragoman.schema.texts import AgentId, EnvName, Label, NoNul
+
+AgentSource = Literal["built-in", "package", "catalogue", "settings", "api"]
+"""Where an agent comes from: Dragoman, another Python package, the catalogue of well-known ones,
+the settings file, or `POST /v1/agents`."""
 
 
 class FeatureSupport(Struct, frozen=True, kw_only=True):
@@ -65,6 +70,18 @@ class AgentInfo(Http, frozen=True, kw_only=True):
 
     id: str
     name: str
+    source: AgentSource | None = None
+    """Where it comes from; always there. Only one from `api` can be removed over HTTP."""
+    adapter: Literal["acp"] | None = None
+    """The protocol by which it needs no code of its own."""
+    verified: str | None = None
+    """The version that was tried with this Dragoman; none: not verified."""
+    env: tuple[str, ...] = ()
+    """The names of the variables that its settings give it; their values are never shown."""
+    fs: bool = False
+    """It may read and write files through the daemon."""
+    terminal: bool = False
+    """It may run commands through the daemon."""
     installed: bool
     credentials_available: bool
     version: str | None = None
@@ -81,6 +98,24 @@ class AgentList(Http, frozen=True, kw_only=True):
     """All agents."""
 
     agents: tuple[AgentInfo, ...]
+
+
+class AddAgent(Http, frozen=True, kw_only=True):
+    """An agent that needs no code: how it is called, and how it is started."""
+
+    id: AgentId
+    command: NoNul | Annotated[tuple[NoNul, ...], Meta(min_length=1, max_length=256)]
+    """A list of words, or a text that is split like a shell does."""
+    name: Label | None = None
+    """How people see it called; by default its id."""
+    adapter: Literal["acp"] = "acp"
+    """How it is spoken to."""
+    env: dict[EnvName, NoNul] | None = None
+    """Variables for its processes, beneath those of a session; never returned."""
+    fs: bool = False
+    """Offer it to read and write files through the daemon."""
+    terminal: bool = False
+    """Offer it to run commands through the daemon."""
 
 
 class ProcessInfo(Http, frozen=True, kw_only=True):

@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from dragoman.schema.agents import AddAgent as AddAgent
 from dragoman.schema.agents import AgentCapabilities as AgentCapabilities
 from dragoman.schema.agents import AgentInfo as AgentInfo
 from dragoman.schema.agents import AgentList as AgentList
 from dragoman.schema.agents import AgentProcess as AgentProcess
+from dragoman.schema.agents import AgentSource as AgentSource
 from dragoman.schema.agents import FeatureSupport as FeatureSupport
 from dragoman.schema.agents import InstallAgent as InstallAgent
 from dragoman.schema.agents import ListingQuery as ListingQuery
@@ -34,28 +36,11 @@ from dragoman.schema.mcp_skills import McpOAuth as McpOAuth
 from dragoman.schema.mcp_skills import McpServer as McpServer
 from dragoman.schema.mcp_skills import Skills as Skills
 from dragoman.schema.mcp_skills import SkillSource as SkillSource
+from dragoman.schema.texts import EnvName, NoNul, Word
 
 SESSION_ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"
 SessionId = Annotated[str, Meta(pattern=SESSION_ID_PATTERN)]
 SessionStatus = Literal["idle", "starting", "running", "waiting", "ended"]
-# A `$` alone would let a newline pass.
-EnvName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)",
-        description="it must have letters, digits and _ only, and not begin with a digit",
-    ),
-]
-"""The description of a pattern is what people are told in its place."""
-NoNul = Annotated[str, Meta(pattern=r"^[^\x00]*$", description="it must hold no NUL")]
-# It may become a word of a command line, and must not be taken for an option.
-Word = Annotated[
-    str,
-    Meta(
-        pattern=r"^(?!-)[^\x00-\x1f\x7f]*$(?!\n)",
-        description="it must not begin with -, and hold no control characters",
-    ),
-]
 Position = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """A sequence, as large as the store can count."""
 Link = Annotated[

@@ -38,6 +38,16 @@ def sync_tree(folder: Path) -> None:
         sync(Path(path))
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    draft = path.with_name(f".{path.name}.partial")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
 def is_full(error: Exception, folder: Path) -> bool:
     """Whether something failed because there is no room."""
     if isinstance(error, OSError):

@@ -131,7 +131,8 @@ def test_the_answer_lists_models_with_their_efforts() -> None:
         },
         {"value": "haiku"},
     ]
-    assert read_models(line(models=models, commands=[{"name": "x"}])) == ModelList(
+    (found,) = read_models(line(models=models, commands=[{"name": "x"}]))
+    assert found == ModelList(
         models=(
             ModelInfo(id="default", name="Default (recommended)", variants=("low", "high")),
             ModelInfo(id="haiku"),
@@ -141,8 +142,7 @@ def test_the_answer_lists_models_with_their_efforts() -> None:
 
 
 def test_without_a_default_none_is_named() -> None:
-    found = read_models(line(models=[{"value": "haiku"}]))
-    assert found is not None
+    (found,) = read_models(line(models=[{"value": "haiku"}]))
     assert found.default_model is None
 
 
@@ -155,12 +155,12 @@ def test_without_a_default_none_is_named() -> None:
     ],
 )
 def test_another_line_is_no_answer(other: bytes) -> None:
-    assert read_models(other) is None
+    assert read_models(other) == ()
 
 
 @pytest.mark.parametrize("refusal", [line("error"), line(), line(models=[])])
 def test_a_refusal_has_no_models(refusal: bytes) -> None:
-    assert read_models(refusal) == ModelList(models=())
+    assert read_models(refusal) == (ModelList(models=()),)
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b'"x"', line(models=[{"name": 1}]), b"\xff"])

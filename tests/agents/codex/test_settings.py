@@ -27,7 +27,8 @@ def test_the_answer_lists_models_with_their_efforts() -> None:
         model("two", isDefault=True, aFutureThing={"deep": []}),
         model("three", hidden=True),
     ]
-    assert read_models(line(id="models", result={"data": models, "nextCursor": None})) == ModelList(
+    (found,) = read_models(line(id="models", result={"data": models, "nextCursor": None}))
+    assert found == ModelList(
         models=(
             ModelInfo(id="one", name="One", variants=("low", "high"), default_variant="low"),
             ModelInfo(id="two"),
@@ -45,7 +46,7 @@ def test_the_answer_lists_models_with_their_efforts() -> None:
     ],
 )
 def test_another_line_is_no_answer(other: bytes) -> None:
-    assert read_models(other) is None
+    assert read_models(other) == ()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_another_line_is_no_answer(other: bytes) -> None:
      line(id="models", result={"data": []})],
 )  # fmt: skip
 def test_a_refusal_has_no_models(refusal: bytes) -> None:
-    assert read_models(refusal) == ModelList(models=())
+    assert read_models(refusal) == (ModelList(models=()),)
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", line(id="models", result={"data": [{}]})])

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from dragoman.adapter import Adapter
-from dragoman.errors import InstallFailed, InvalidRequest, Unavailable
+from dragoman.errors import Conflict, InstallFailed, InvalidRequest, Unavailable
 from dragoman.facts import Bundle, OlderPackage, Package
 from dragoman.runtime.provision.install import Installer, InstallProgress, platform_name
 from tests.installable_agent import ADAPTER, INTEGRITY, OTHER, VERSION, Npm, fails, waits
@@ -305,6 +305,31 @@ def package(adapter: Adapter, **changes: object) -> Adapter:
     assert adapter.package is not None
     changed: Package = msgspec.structs.replace(adapter.package, **changes)
     return msgspec.structs.replace(adapter, package=changed)
+
+
+def test_two_agents_of_one_package_share_an_installation(installer: Installer, npm: Npm) -> None:
+    twin = msgspec.structs.replace(package(ADAPTER, installed_as="parrot"), id="twin")
+    path = installer.install(twin)
+    assert path == installer.install(ADAPTER)
+    assert len(npm.calls()) == 1
+    assert installer.versions(twin) == installer.versions(ADAPTER) == [VERSION]
+    with pytest.raises(Conflict, match="runs what is installed as 'parrot'; remove that one"):
+        installer.remove(twin)
+    installer.remove(ADAPTER)
+    assert installer.versions(twin) == []
+
+
+def test_a_program_with_a_numbering_of_its_own_must_only_run(
+    installer: Installer, npm: Npm
+) -> None:
+    npm.behave("says = '9.9.9'")
+    with pytest.raises(InstallFailed, match=r"says that its version is 9\.9\.9"):
+        installer.install(ADAPTER)
+    installer.install(package(ADAPTER, tells_version=False))
+    assert installer.versions(ADAPTER) == [VERSION]
+    npm.behave("says = 'none'")
+    with pytest.raises(InstallFailed, match="says that its version is unknown"):
+        installer.install(package(ADAPTER, tells_version=False), OTHER)
 
 
 @pytest.mark.parametrize("version", ["../../etc", "latest", "1.2", "-1.2.3", "1.2.3/x", ""])

@@ -19,11 +19,11 @@ from tests.installable_agent import executable
 _marks = itertools.count()
 
 
-def read(message: bytes) -> ModelList | None:
+def read(message: bytes) -> tuple[ModelList, ...]:
     found = msgspec.json.decode(message)
     if "models" not in found:
-        return None
-    return ModelList(models=tuple(ModelInfo(id=name) for name in found["models"]))
+        return ()
+    return (ModelList(models=tuple(ModelInfo(id=name) for name in found["models"])),)
 
 
 CATALOGUE = Catalogue(
@@ -85,10 +85,11 @@ cat > /dev/null
 
 
 def test_an_agent_may_be_asked_for_its_modes_as_well(tmp_path: Path) -> None:
-    def read_both(message: bytes) -> ModelList | ModeList | None:
+    def read_both(message: bytes) -> tuple[ModelList | ModeList, ...]:
         names = msgspec.json.decode(message).get("modes", ())
         modes = (ModeInfo(id=name, name=name, description="") for name in names)
-        return ModeList(modes=tuple(modes)) if names else read(message)
+        told = (ModeList(modes=tuple(modes)),) if names else ()
+        return (*told, *read(message))
 
     both = msgspec.structs.replace(
         CATALOGUE, ask=b'{"ask":1}\n{"ask":2}', read=read_both, tells_modes=True
@@ -98,6 +99,22 @@ def test_an_agent_may_be_asked_for_its_modes_as_well(tmp_path: Path) -> None:
     assert ids(listing) == ["m1"]
     assert listing.modes is not None
     assert [mode.id for mode in listing.modes.modes] == ["poet"]
+
+
+def test_one_line_may_tell_both_and_modes_count_without_models(tmp_path: Path) -> None:
+    """Before, a line told either, and ACP's modes were lost."""
+
+    def read_both(message: bytes) -> tuple[ModelList | ModeList, ...]:
+        modes = (ModeInfo(id="poet", name="Poet", description=""),)
+        return (ModeList(modes=modes), *read(message))
+
+    both = msgspec.structs.replace(CATALOGUE, read=read_both, tells_modes=True)
+    for told, expected in (('{"models":["m1"]}', ["m1"]), ('{"models":[]}', None)):
+        command = stand_in(tmp_path, f"#!/bin/sh\nread asked\necho '{told}'\ncat > /dev/null\n")
+        listing = asyncio.run(catalogues()[0].listing(both, command, None))
+        assert ids(listing) == expected
+        assert listing.modes is not None
+        assert [mode.id for mode in listing.modes.modes] == ["poet"]
 
 
 def test_an_answer_has_its_lifetime(tmp_path: Path) -> None:

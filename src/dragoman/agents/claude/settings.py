@@ -193,19 +193,19 @@ def launch_for_models(command: tuple[str, ...], cwd: str) -> Launch:
     return Launch(argv=argv, env={"DISABLE_AUTOUPDATER": "1", "CLAUDECODE": ""}, cwd=cwd)
 
 
-def read_models(message: bytes) -> ModelList | None:
-    """The models; an empty list where the request was refused; None: another message."""
+def read_models(message: bytes) -> tuple[ModelList, ...]:
+    """The models; an empty list where the request was refused; nothing: another message."""
     line = decode(message, _line)
     if line.type != "control_response":
-        return None
+        return ()
     response = decode(bytes(line.response), _response)
     if response.request_id != _MODELS_REQUEST:
-        return None
+        return ()
     if response.subtype != "success":
-        return ModelList(models=())
+        return (ModelList(models=()),)
     models = tuple(map(_info, decode(bytes(response.response), _body).models))
     has_default = any(model.id == "default" for model in models)
-    return ModelList(models=models, default_model="default" if has_default else None)
+    return (ModelList(models=models, default_model="default" if has_default else None),)
 
 
 def _info(model: _OfferedModel) -> ModelInfo:

@@ -15,6 +15,7 @@ from dragoman.agents.codex.items import ThreadItems
 from dragoman.agents.codex.notices import Notices
 from dragoman.agents.codex.subagents import Owner, Threads
 from dragoman.agents.codex.tools import ToolCalls, diff_of, paths_of
+from dragoman.dialects.forms import NO, form_content, form_questions, is_form
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Question, QuestionOption
 from dragoman.steps import AskPermission, AskQuestion, Resolve, Respond, Step, Withdraw
@@ -444,7 +445,6 @@ def tool_name(params: Elicitation, item: native_items.Tool | None) -> str:
 # --- Questions ---
 
 VISITED, DECLINED = "Done", "Decline"
-YES, NO = "Yes", "No"
 
 
 def question(key: str, params: AnyRequest, context: RequestContext) -> AskQuestion | None:
@@ -459,8 +459,8 @@ def question(key: str, params: AnyRequest, context: RequestContext) -> AskQuesti
             options = (QuestionOption(label=VISITED), QuestionOption(label=DECLINED))
             questions = (Question(header=params.server_name, prompt=prompt, options=options),)
             metadata = {"url": params.url, "server": params.server_name}
-        case Elicitation() if not _is_tool_call(params) and _is_form(params.requested_schema):
-            questions = _form_questions(params.message, params.requested_schema)
+        case Elicitation() if not _is_tool_call(params) and is_form(params.requested_schema):
+            questions = form_questions(params.message, params.requested_schema)
             required = params.requested_schema.get("required")
             server = params.server_name
             metadata = {"server": server, "message": params.message, "required": required}
@@ -502,83 +502,6 @@ def question_answer(params: AnyRequest, answer: AnswerQuestion) -> dict[str, Any
         case Elicitation(mode="url"):
             return {"action": "accept" if answers == ((VISITED,),) else "decline"}
         case Elicitation(requested_schema=schema):
-            return {"action": "accept", "content": _form_content(schema, answers or ())}
+            return {"action": "accept", "content": form_content(schema, answers or ())}
         case _:
             return {}
-
-
-# --- Forms of MCP servers: a question for each field, and an object from the answers ---
-
-
-def _is_form(schema: Any) -> bool:
-    """Whether each field can be a question."""
-    return isinstance(schema, dict) and isinstance(schema.get("properties"), dict)
-
-
-def _form_questions(message: str, schema: dict[str, Any]) -> tuple[Question, ...]:
-    """A question for each field; a form without fields asks only for consent."""
-    fields = _fields(schema)
-    if not fields:
-        options = (QuestionOption(label=YES), QuestionOption(label=NO))
-        return (Question(prompt=message, options=options),)
-    return tuple(_field_question(name, field, message) for name, field in fields.items())
-
-
-def _field_question(name: str, field: dict[str, Any], message: str) -> Question:
-    texts = [field.get("title") or name, field.get("description")]
-    prompt = ": ".join(str(text) for text in texts if text)
-    choices = _choices(field)
-    return Question(
-        question_id=name,
-        header=message or UNSET,
-        prompt=prompt,
-        options=tuple(QuestionOption(label=label) for label in choices),
-        multi_select=field.get("type") == "array",
-        allow_other=not choices,
-    )
-
-
-def _form_content(schema: dict[str, Any], answers: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
-    """The object that the answers fill; a field without an answer is left out."""
-    pairs = zip(_fields(schema).items(), answers, strict=False)
-    return {name: _value(field, labels) for (name, field), labels in pairs if labels}
-
-
-def _fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {name: field for name, field in schema["properties"].items() if isinstance(field, dict)}
-
-
-def _choices(field: dict[str, Any]) -> dict[str, Any]:
-    """The values that a field may have, by their labels."""
-    if field.get("type") == "boolean":
-        return {YES: True, NO: False}
-    items = field.get("items")
-    source = items if field.get("type") == "array" and isinstance(items, dict) else field
-    options = source.get("oneOf") or source.get("anyOf")
-    if isinstance(options, list):
-        return {str(one.get("title") or one.get("const")): one.get("const") for one in options
-                if isinstance(one, dict)}  # fmt: skip
-    values = source.get("enum")
-    if not isinstance(values, list):
-        return {}
-    names = source.get("enumNames")
-    labels = names if isinstance(names, list) and len(names) == len(values) else values
-    return {str(label): value for label, value in zip(labels, values, strict=True)}
-
-
-def _value(field: dict[str, Any], labels: tuple[str, ...]) -> Any:
-    choices = _choices(field)
-    values = [choices.get(label, label) for label in labels]
-    if field.get("type") == "array":
-        return values
-    if field.get("type") in ("integer", "number") and isinstance(values[0], str):
-        return _number(values[0], is_integer=field["type"] == "integer")
-    return values[0]
-
-
-def _number(text: str, *, is_integer: bool) -> Any:
-    """The number that a text is; else the text, so that the server can say what is wrong."""
-    try:
-        return int(text) if is_integer else float(text)
-    except ValueError:
-        return text

@@ -151,14 +151,14 @@ def launch_for_models(command: tuple[str, ...], cwd: str) -> Launch:
     return Launch(argv=argv, cwd=cwd, wire="jsonrpc-bare")
 
 
-def read_models(message: bytes) -> ModelList | None:
+def read_models(message: bytes) -> tuple[ModelList, ...]:
     """The models, if this line is the reply; none where Codex refused."""
     reply = decode(message, _model_list_reply)
     if reply.id != _LIST_ID:
-        return None
+        return ()
     models = tuple(model for model in reply.result.data if not model.hidden)
     default = next((model.id for model in models if model.is_default), None)
-    return ModelList(models=tuple(map(_model_info, models)), default_model=default)
+    return (ModelList(models=tuple(map(_model_info, models)), default_model=default),)
 
 
 def _model_info(model: native.ModelEntry) -> ModelInfo:

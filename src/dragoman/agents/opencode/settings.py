@@ -139,13 +139,13 @@ def launch_for_models(command: tuple[str, ...], cwd: str) -> Launch:
     return Launch(argv=argv, cwd=cwd, wire="http")
 
 
-def read_listing(message: bytes) -> ModelList | ModeList | None:
+def read_listing(message: bytes) -> tuple[ModelList | ModeList, ...]:
     """The models or the modes, if this line is an answer."""
     if message.startswith(_MODELS_ANSWER):
-        return _models(decode(message, _models_answer).body)
+        return (_models(decode(message, _models_answer).body),)
     if message.startswith(_AGENTS_ANSWER):
-        return _modes(decode(message, _agents_answer).body)
-    return None
+        return (_modes(decode(message, _agents_answer).body),)
+    return ()
 
 
 def _modes(agents: list[native.AgentInfo]) -> ModeList:
@@ -178,6 +178,7 @@ CATALOGUE = Catalogue(
     ask=b"\n".join((_ASK_MODELS, _ASK_AGENTS)),
     read=read_listing,
     tells_modes=True,
+    patience=4,
     http=SERVER,
 )
 """How OpenCode is asked for its models, and for its agents, which are modes here."""

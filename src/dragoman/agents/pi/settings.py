@@ -100,15 +100,15 @@ def launch_for_models(command: tuple[str, ...], cwd: str) -> Launch:
     return Launch(argv=argv, env={**QUIET, "PI_OFFLINE": "1"}, cwd=cwd)
 
 
-def read_models(message: bytes) -> ModelList | None:
-    """The models; None: another message."""
+def read_models(message: bytes) -> tuple[ModelList, ...]:
+    """The models; nothing: another message."""
     line = native.decode(message)
     if not isinstance(line, native.Response) or line.id != _MODELS:
-        return None
+        return ()
     if not line.success:
-        return ModelList(models=())
+        return (ModelList(models=()),)
     models = tuple(map(_info, decode(bytes(line.data), _models).models))
-    return ModelList(models=models, default_model=models[0].id if models else None)
+    return (ModelList(models=models, default_model=models[0].id if models else None),)
 
 
 def _info(model: native.Model) -> ModelInfo:

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from dragoman.http.auth.tokens import digest_of, write_private
+from dragoman.http.auth.tokens import digest_of
+from dragoman.store.fsync import write_private
 
 TICKET_S = 60
 LOGIN_S = 7 * 24 * 3600

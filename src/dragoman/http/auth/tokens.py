@@ -23,6 +23,7 @@ from dragoman.errors import Conflict, NotFound, StartRefused, StorageFull, Wrong
 from dragoman.runtime.processes import linux
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, TokenInfo
 from dragoman.settings import Settings
+from dragoman.store.fsync import write_private
 from dragoman.wire.key_patterns import TOKEN_PREFIX
 
 RESERVED = ("default", "none")
@@ -136,16 +137,6 @@ def _one_word(text: str, source: str, refused: type[StartRefused] = StartRefused
 def digest_of(secret: bytes) -> bytes:
     """What is kept of a secret. Those of ours are long and random: no salt makes them safer."""
     return hashlib.sha256(secret).digest()
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
-    draft = path.with_name(f".{path.name}.partial")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 class Key(Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shlex
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,20 +24,19 @@ from dragoman.errors import (
     InstallFailed,
     InvalidRequest,
     NotInstallable,
-    UnsupportedAgent,
-    WrongSetting,
 )
 from dragoman.facts import is_since
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.process import Lives
 from dragoman.runtime.provision.install import Installer, InstallProgress
 from dragoman.runtime.provision.models import Catalogues, Listing
+from dragoman.runtime.provision.registry import AgentRegistry
 from dragoman.runtime.provision.skills import SkillLibrary
 from dragoman.runtime.provision.versions import DEADLINE_S, Versions, ensure_version
 from dragoman.runtime.session.secrets import Secrets
 from dragoman.runtime.shared.pool import Servers
 from dragoman.schema.http import ModelList
-from dragoman.settings import Settings
+from dragoman.settings import Settings, command_variable
 
 log = logging.getLogger(__name__)
 PATIENCE_S = 1.0
@@ -67,14 +66,9 @@ class Agents:
     def __init__(
         self, adapters: Mapping[str, Adapter], settings: Settings, token: str | None = None
     ) -> None:
-        """Raise WrongSetting where the settings name an agent that there is not."""
-        for agent in settings.agents:
-            if agent not in adapters:
-                known = ", ".join(sorted(adapters))
-                raise WrongSetting(f"the settings name an unknown agent {agent!r}; known: {known}")
-        self._adapters = adapters
-        self._settings = settings
-        self.secrets = Secrets(settings, adapters.values(), os.environ, token)
+        """Raise StartRefused, e.g. where the settings name an agent that there is not."""
+        self.registry = AgentRegistry(adapters, settings)
+        self.secrets = Secrets(settings, self.all(), os.environ, token)
         self._stop = Event()
         data_dir = Path(settings.data_dir)
         self.installer = Installer(
@@ -84,7 +78,9 @@ class Agents:
         self.skills = SkillLibrary(data_dir, mark, self._stop)
         self._versions = Versions(mark, self._stop)
         self._catalogues = Catalogues(mark)
-        self.lives = {agent: Lives() for agent in adapters}
+        self.lives: defaultdict[str, Lives] = defaultdict(
+            Lives, {agent: Lives() for agent in adapters}
+        )
         """Of the processes that sessions talk to, their own and shared ones."""
         self.servers = Servers(settings, mark, self.lives, self.secrets.daemon)
         self._pool = ThreadPoolExecutor(4, "install")
@@ -92,23 +88,21 @@ class Agents:
 
     def all(self) -> list[Adapter]:
         """Every agent we speak to."""
-        return list(self._adapters.values())
+        return [each.adapter for each in self.registry.all()]
 
     def adapter(self, agent: str) -> Adapter:
         """One agent. Raise UnsupportedAgent."""
-        if agent not in self._adapters:
-            raise UnsupportedAgent(agent, sorted(self._adapters))
-        return self._adapters[agent]
+        return self.registry.get(agent).adapter
 
     def has(self, agent: str) -> bool:
         """Whether there is such an agent."""
-        return agent in self._adapters
+        return self.registry.has(agent)
 
     def adapter_of(self, session_id: str, agent: str) -> Adapter:
         """The agent of a session. Raise AgentGone."""
         if not self.has(agent):
-            raise AgentGone(session_id, agent, sorted(self._adapters))
-        return self._adapters[agent]
+            raise AgentGone(session_id, agent, self.registry.ids())
+        return self.adapter(agent)
 
     def stop(self) -> None:
         """The daemon stops: what is being installed or asked ends, and nothing else begins."""
@@ -131,8 +125,9 @@ class Agents:
         found = None if adapter.catalogue is None else await self.with_version(adapter)
         if adapter.catalogue is None or found is None:
             return Listing()
+        env = self.registry.env_of(adapter.id)
         return await self._catalogues.listing(
-            adapter.catalogue, found.command, found.version, refresh=refresh
+            adapter.catalogue, found.command, found.version, env, refresh=refresh
         )
 
     # --- Finding ---
@@ -175,7 +170,7 @@ class Agents:
             return None
         install = f"dragoman agents install {adapter.id}"
         if self._set_command(adapter):
-            install = f"unset DRAGOMAN_{adapter.id.upper()}_COMMAND, and {install}"
+            install = f"unset {command_variable(adapter.id)}, and {install}"
         return (
             f"{adapter.name} {found.version} at {found.path} is too old: {adapter.least_version} "
             f"or newer is needed; to have it: {install}"
@@ -188,11 +183,16 @@ class Agents:
             try:
                 await self.install(adapter, version)
             except NotInstallable as error:
-                raise AgentNotInstalled(adapter.id, str(error), version) from None
+                why = f"{error}, or set {command_variable(adapter.id)}"
+                raise AgentNotInstalled(adapter.id, why, version) from None
             found = await asyncio.to_thread(self._find_installed, adapter, version)
         if found is None:
             name, *_ = self._set_command(adapter) or adapter.command
-            raise AgentNotInstalled(adapter.id, f"{name!r} was not found on PATH; install it")
+            raise AgentNotInstalled(
+                adapter.id,
+                f"{name!r} was not found on PATH; install it, or set "
+                f"{command_variable(adapter.id)}",
+            )
         return found
 
     async def present(self, adapter: Adapter, version: str | None = None) -> InstalledAgent | None:
@@ -206,7 +206,7 @@ class Agents:
 
     def ensure_has(self, adapter: Adapter, version: str | None) -> None:
         """Raise InvalidRequest for another version of an agent that is built in: it has one."""
-        is_built_in = adapter.package is None and not self._set_command(adapter)
+        is_built_in = adapter.is_built_in and not self._set_command(adapter)
         if version and is_built_in and version != __version__:
             raise InvalidRequest(
                 f"{adapter.name} is built in, and its version is {__version__}; ask for that one, "
@@ -227,7 +227,7 @@ class Agents:
         if found := self._find_installed(adapter, None):
             yield found
         name, *arguments = adapter.command
-        built_in = __version__ if adapter.package is None else None
+        built_in = __version__ if adapter.is_built_in else None
         for folder in (None, *adapter.folders):
             places = None if folder is None else os.path.expanduser(folder)
             if path := shutil.which(name, path=places):
@@ -263,8 +263,7 @@ class Agents:
         return adapter.package is not None and len(found.command) == len(adapter.command)
 
     def _set_command(self, adapter: Adapter) -> tuple[str, ...]:
-        table = self._settings.agents.get(adapter.id)
-        return tuple(shlex.split(table.command)) if table is not None and table.command else ()
+        return self.registry.settings_of(adapter.id).words
 
     # --- Installing ---
 
@@ -273,7 +272,7 @@ class Agents:
     ) -> None:
         """Install an agent; who asks for the same at the same time waits for the same."""
         if adapter.package is None and self.find(adapter):
-            return  # built in
+            return  # built in, or somebody's own
         key = (adapter.id, version or "", reinstall)
         if key not in self._installing:
             task = asyncio.create_task(self._install(adapter, version, reinstall))

@@ -24,7 +24,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragoman.adapter import Adapter
-from dragoman.errors import InstallFailed, NotInstallable, Unavailable
+from dragoman.errors import Conflict, InstallFailed, NotInstallable, Unavailable
 from dragoman.facts import Package, version_order
 from dragoman.runtime.processes import linux
 from dragoman.runtime.processes.process_tree import process_tree
@@ -81,7 +81,7 @@ class Installer:
     def versions(self, adapter: Adapter) -> list[str]:
         """The versions that are installed, the oldest first."""
         try:
-            names = os.listdir(self.folder / adapter.id)
+            names = os.listdir(self._home(adapter))
         except OSError:
             return []
         there = [name for name in names if name[0] != "." and self.executable(adapter, name)]
@@ -98,7 +98,7 @@ class Installer:
         """Where an installed version can be run."""
         if not self.can_install(adapter):
             return None
-        path = self._executable(adapter, version, self.folder / adapter.id / version)
+        path = self._executable(adapter, version, self._home(adapter) / version)
         return path if os.access(path, os.X_OK) and path.is_file() else None
 
     def command(self, adapter: Adapter, version: str) -> tuple[str, ...] | None:
@@ -112,12 +112,17 @@ class Installer:
         interpreter = self._package(adapter).interpreter
         if interpreter is None:
             return (str(path),)
-        home = home or self.folder / adapter.id / version
+        home = home or self._home(adapter) / version
         return (str(self._program(interpreter, interpreter.version, home)), str(path))
 
     def can_install(self, adapter: Adapter) -> bool:
         """There is a package of this agent for this machine."""
         return adapter.package is not None and self._platform in adapter.package.names
+
+    def _home(self, adapter: Adapter) -> Path:
+        """Where its versions are: perhaps beneath the agent that comes from the same package."""
+        package = adapter.package
+        return self.folder / ((package.installed_as if package else "") or adapter.id)
 
     def _executable(self, adapter: Adapter, version: str, home: Path) -> Path:
         return self._program(self._package(adapter), version, home)
@@ -163,10 +168,10 @@ class Installer:
             except OSError as error:
                 raise InstallFailed(f"cannot install into {self.folder}: {error}") from None
         report(InstallProgress("done"))
-        return self._executable(adapter, version, self.folder / adapter.id / version)
+        return self._executable(adapter, version, self._home(adapter) / version)
 
     def _install(self, adapter: Adapter, version: str, report: Report) -> None:
-        package, home = self._package(adapter), self.folder / adapter.id
+        package, home = self._package(adapter), self._home(adapter)
         with _partial(home) as partial:
             report(InstallProgress("resolving"))
             fetch = npm.Fetch(
@@ -226,7 +231,7 @@ class Installer:
         found = Versions(self._mark(adapter), self._stop).read(*command)
         if self._stop.is_set():
             raise Unavailable("the daemon is stopping")
-        if found != version:
+        if found != version and (found is None or package.tells_version):
             raise InstallFailed(
                 f"{name} says that its version is {found or 'unknown'}; nothing was installed"
             )
@@ -234,10 +239,12 @@ class Installer:
     # --- Taking away ---
 
     def remove(self, adapter: Adapter, version: str | None = None) -> list[str]:
-        """Remove one version, or all; which they were."""
+        """Remove one version, or all; which they were. Raise Conflict for another one's."""
+        if adapter.package is not None and (owner := adapter.package.installed_as):
+            raise Conflict(f"{adapter.name} runs what is installed as {owner!r}; remove that one")
         gone = [each for each in self.versions(adapter) if version in (None, each)]
         if gone:
-            home = self.folder / adapter.id
+            home = self._home(adapter)
             try:
                 with self._locked(adapter, lambda progress: None):
                     for each in gone:
@@ -250,12 +257,12 @@ class Installer:
     # --- One at a time ---
 
     def _mark(self, adapter: Adapter) -> str:
-        return f"{linux.mark_of(self.folder)}:install-{adapter.id}"
+        return f"{linux.mark_of(self.folder)}:install-{self._home(adapter).name}"
 
     @contextlib.contextmanager
     def _locked(self, adapter: Adapter, report: Report) -> Iterator[None]:
         """Be the only installer of an agent; the kernel lets go of the lock of a killed one."""
-        home = self.folder / adapter.id
+        home = self._home(adapter)
         # The folder above is the data folder, by default, and that is nobody else's.
         self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -26,13 +26,11 @@ LIFETIME_S = 600.0
 PATIENCE_S = 60.0
 """How long an agent that gave none is left alone."""
 DEADLINE_S = 10.0
-SERVER_DEADLINES = 4
-"""How many deadlines an agent gets that first starts a server: on a busy machine it is slow."""
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _END_DEADLINE_S = 1.0
 
-Key = tuple[tuple[str, ...], str | None]
-"""A command, and the version that it is."""
+Key = tuple[tuple[str, ...], str | None, tuple[tuple[str, str], ...]]
+"""A command, the version that it is, and the variables that it is given."""
 
 
 class Listing(Struct, frozen=True):
@@ -66,13 +64,14 @@ class Catalogues:
         catalogue: Catalogue,
         command: tuple[str, ...],
         version: str | None,
+        env: Mapping[str, str] = {},
         *,
         refresh: bool = False,
     ) -> Listing:
         """What the agent says it has."""
         if self._stopped:
             return Listing()
-        key = (command, version)
+        key = (command, version, tuple(sorted(env.items())))
         cached = self._cache.get(key)
         if cached is not None and not refresh and time.monotonic() < cached.until:
             return cached.listing
@@ -96,12 +95,15 @@ class Catalogues:
             await asyncio.wait(self._asking.values())
 
     async def _learn(self, catalogue: Catalogue, key: Key) -> Listing:
-        listing = await self._ask(catalogue, key[0])
+        command, _, env = key
+        listing = await self._ask(catalogue, command, dict(env))
         good_s = PATIENCE_S if listing.models is None else self._lifetime_s
         self._cache[key] = _CachedListing(listing, time.monotonic() + good_s)
         return listing
 
-    async def _ask(self, catalogue: Catalogue, command: tuple[str, ...]) -> Listing:
+    async def _ask(
+        self, catalogue: Catalogue, command: tuple[str, ...], env: Mapping[str, str]
+    ) -> Listing:
         news = asyncio.Event()
         # No session can have this name, so no session is swept with it.
         mark = f"{self._mark}:models+{next(self._count)}"
@@ -116,10 +118,9 @@ class Catalogues:
             else HttpProcess(make, server, news.set, lambda line: None, MAX_LINE_BYTES)
         )
         launch = catalogue.launch(command, "/")
-        patience = 1 if server is None else SERVER_DEADLINES
         try:
-            async with asyncio.timeout(patience * self._deadline_s):
-                await process.start(launch, child_environ())
+            async with asyncio.timeout(catalogue.patience * self._deadline_s):
+                await process.start(launch, {**child_environ(), **env})
                 for line in catalogue.ask.splitlines():
                     await process.send(line)
                 return await _answer(catalogue, process, news)
@@ -137,22 +138,26 @@ async def _answer(catalogue: Catalogue, process: LineProcess, news: asyncio.Even
         news.clear()
         while process.waiting:
             for message in process.take():
-                match _read(catalogue, message):
-                    case ModelList(models=()):
-                        return listing
-                    case ModelList() as models:
-                        listing = replace(listing, models=models)
-                    case ModeList() as modes:
-                        listing = replace(listing, modes=modes)
+                answers = _read(catalogue, message)
+                for answer in answers:
+                    listing = _with(listing, answer)
+                if any(isinstance(each, ModelList) and not each.models for each in answers):
+                    return listing
                 if listing.models and (listing.modes or not catalogue.tells_modes):
                     return listing
     return listing
 
 
-def _read(catalogue: Catalogue, message: bytes | Oversize) -> ModelList | ModeList | None:
+def _with(listing: Listing, answer: ModelList | ModeList) -> Listing:
+    if isinstance(answer, ModeList):
+        return replace(listing, modes=answer)
+    return replace(listing, models=answer) if answer.models else listing
+
+
+def _read(catalogue: Catalogue, message: bytes | Oversize) -> tuple[ModelList | ModeList, ...]:
     if isinstance(message, Oversize):
-        return None
+        return ()
     try:
         return catalogue.read(message)
     except msgspec.MsgspecError:
-        return None  # a line that is not for us, a warning perhaps
+        return ()  # a line that is not for us, a warning perhaps

@@ -39,7 +39,8 @@ async def _tell(row: SessionRow, native: str, agents: Agents, store: Store) -> N
     found = await agents.present(adapter, row.create.agent_version)
     said = adapter.delete_request(native, True)
     if found is not None and said is not None:
-        launch = adapter.launch(spec_of(row, row.state), found.command)
+        env = agents.registry.env_of(adapter.id)
+        launch = adapter.launch(spec_of(row, row.state, env), found.command)
         reply = await agents.servers.ask(adapter, launch, found.version, said, store)
         if isinstance(reply, RpcError):
             log.info("%s keeps what it has of a session: %s", adapter.name, reply.message)

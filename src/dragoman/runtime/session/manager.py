@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -144,7 +144,8 @@ class SessionManager:
         if not await asyncio.to_thread(os.path.isdir, directory):
             raise InvalidRequest(f"there is no directory {directory!r}", field="directory")
         await self._ensure_supported(adapter, wanted, wanted.model)
-        redactor = await self._agents.secrets.of_session(wanted)
+        env = self._agents.registry.env_of(adapter.id)
+        redactor = await self._agents.secrets.of_session(wanted, env)
         state = await self._first_state(adapter, wanted)
         if redactor is not None:
             logs.redact_here(redactor.text)
@@ -176,14 +177,15 @@ class SessionManager:
     async def _ensure_supported(
         self, adapter: Adapter, wanted: CreateSession | PatchSession, model: str | None
     ) -> None:
-        ensure_supported(adapter, wanted, self._agents.all())
+        ours = [each.adapter for each in self._agents.registry.all() if each.source == "built-in"]
+        ensure_supported(adapter, wanted, ours)
         if wanted.variant is not None:
             models = await self._agents.models(adapter)
             ensure_variant(adapter, wanted.variant, model or models.default_model, models.models)
 
     async def _first_state(self, adapter: Adapter, wanted: CreateSession) -> SessionState:
         return SessionState(
-            agent_mode=wanted.agent_mode or adapter.modes[0].id,
+            agent_mode=wanted.agent_mode or (adapter.modes[0].id if adapter.modes else ""),
             permission_mode=wanted.permission_mode or "default",
             model=wanted.model,
             variant=wanted.variant,
@@ -226,14 +228,7 @@ class SessionManager:
 
     def starting(self) -> frozenset[str]:
         """The sessions in which a message waits for its agent's process to come up."""
-        return frozenset(
-            session_id
-            for session_id, task in self._live.items()
-            if task.done()
-            and not task.cancelled()
-            and task.exception() is None
-            and task.result().is_starting
-        )
+        return frozenset(session.id for session in self._opened() if session.is_starting)
 
     async def stats(self) -> StoreStats:
         """How the store does; of the sessions that are idle there, some start."""
@@ -269,7 +264,8 @@ class SessionManager:
         else:
             log.warning("session %s is one of agent %r, which is not here", session_id, agent)
             adapter = absent(agent)
-        redactor = await self._agents.secrets.of_session(row.create)
+        env = self._agents.registry.env_of(agent)
+        redactor = await self._agents.secrets.of_session(row.create, env)
         session = Session(
             row,
             adapter,
@@ -280,6 +276,7 @@ class SessionManager:
             redactor,
             self._limits,
             self._forget,
+            self._reopen,
         )
         with self.store.urgent(session_id):  # a few words, without which nothing goes on
             await session.recover()
@@ -288,8 +285,42 @@ class SessionManager:
 
     def _forget(self, session: Session) -> None:
         """A session that takes nothing more needs no task."""
-        self._live.pop(session.id, None)
+        if self._is_live(session):
+            del self._live[session.id]
         self.store.unwatch(session.id)
+
+    def _is_live(self, session: Session) -> bool:
+        """Nobody has taken its place."""
+        return any(each is session for each in self._opened() if each.id == session.id)
+
+    def _opened(self) -> Iterator[Session]:
+        """The sessions that have a task."""
+        for task in list(self._live.values()):
+            if task.done() and not task.cancelled() and task.exception() is None:
+                yield task.result()
+
+    def agent_changed(self, agent: str) -> None:
+        """An agent was added or removed: its sessions go on with what there is now.
+
+        What it works on, it works on; after that its process ends.
+        """
+        for session in self._opened():
+            if session.agent == agent:
+                session.look_again()
+
+    def _reopen(self, session: Session) -> None:
+        """Open a session anew, for an agent that is not the one it was opened with."""
+        if self._is_live(session) and not self._stopping:
+            task = asyncio.create_task(self._open_again(session))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            self._live[session.id] = task
+
+    async def _open_again(self, session: Session) -> Session:
+        await session.close("the session's agent was changed; try again")
+        if session.state.ended:
+            self._live.pop(session.id, None)
+            raise SessionEndedError(session.id)
+        return await self._start(session.id)
 
     async def _running(self, session_id: str) -> Session:
         """The live session. Raise SessionEnded where it takes nothing more."""
@@ -300,10 +331,9 @@ class SessionManager:
     async def processes(self) -> ProcessList:
         """What runs now, and for whom."""
         holders = self._agents.servers.holders()
-        for session_id, task in self._live.items():
-            if task.done() and not task.cancelled() and task.exception() is None:
-                agent = task.result().agent
-                holders[f"{self._mark}:{session_id}"] = Holder("session", agent, (session_id,))
+        for session in self._opened():
+            holder = Holder("session", session.agent, (session.id,))
+            holders[f"{self._mark}:{session.id}"] = holder
         return await asyncio.to_thread(running_processes, holders)
 
     # --- What people may want ---
@@ -334,6 +364,10 @@ class SessionManager:
                 refuse = Conflict("a turn is running, and delivery is `reject`; use `queue`")
             receipt = await self.store.accept(session_id, row, refuse=refuse)
             session.message_accepted(receipt.message_id)
+        if session.closing and not self._stopping:
+            # It was opened anew meanwhile, and may have read its queue before this was there.
+            with contextlib.suppress(SessionEndedError):
+                (await self._running(session_id)).message_accepted(receipt.message_id)
         return receipt
 
     def _gone_error(self, session: Session) -> AgentGone | None:

@@ -40,6 +40,11 @@ def _launch(spec: Spec, command: tuple[str, ...]) -> Launch:
     raise Unavailable(f"this daemon does not have the agent {spec.agent!r}")
 
 
+def is_absent(adapter: Adapter) -> bool:
+    """Whether an adapter is such a stand-in."""
+    return adapter.launch is _launch
+
+
 def absent(agent: str) -> Adapter:
     """The adapter of an agent of which nothing is known but its id."""
     return Adapter(

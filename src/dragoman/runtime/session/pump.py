@@ -79,7 +79,7 @@ class Pump:
         self._wake = wake
         self.interpreter = Interpreter(
             adapter.id,
-            adapter.converter(spec_of(row, row.state)),
+            adapter.converter(spec_of(row, row.state, agents.registry.env_of(adapter.id))),
             row.state,
             new_id,
             files_dir=str(Path(settings.data_dir) / "files" / row.session_id),
@@ -103,7 +103,7 @@ class Pump:
         return self.process is not None and self.interpreter.steers()
 
     @property
-    def _at_work(self) -> bool:
+    def at_work(self) -> bool:
         """The agent does something, or is about to; a subagent may, without a turn."""
         return not self.interpreter.idle or self.mail.on_way
 
@@ -111,7 +111,7 @@ class Pump:
     def spare(self) -> bool:
         """The process does nothing, and the next one can go on where it stopped."""
         can_go = self._resumable or self._blank
-        return self.process is not None and not self._at_work and can_go
+        return self.process is not None and not self.at_work and can_go
 
     @property
     def _resumable(self) -> bool:
@@ -281,7 +281,8 @@ class Pump:
         found = await self._agents.ready(self._adapter, self._row.create.agent_version)
         takes_skills = self._adapter.takes_skills
         skills = await self._agents.skills.folders(self._row) if takes_skills else ()
-        spec = spec_of(self._row, self._state, skills, self._mark)
+        env = self._agents.registry.env_of(self._adapter.id)
+        spec = spec_of(self._row, self._state, env, skills, self._mark)
         spec = msgspec.structs.replace(spec, agent_version=found.version or spec.agent_version)
         launch = self._adapter.launch(spec, found.command)
         self._lifetime = launch.lifetime
@@ -331,7 +332,7 @@ class Pump:
         if process.shared and self.in_turn:
             await self._call_off()
         await process.end(
-            self._settings.stop_deadline_s, patience_s=patience_s, at_work=self._at_work
+            self._settings.stop_deadline_s, patience_s=patience_s, at_work=self.at_work
         )
         if process.shared:
             # It goes on for others; what it has started for this session does not.

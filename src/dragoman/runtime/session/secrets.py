@@ -39,19 +39,23 @@ class Secrets:
         secrets = self.daemon.secrets if self.daemon is not None else ()
         return [secret for secret in secrets if len(secret[1]) >= MIN_CHARACTERS]
 
-    async def of_session(self, create: CreateSession) -> Redactor | None:
-        """Knows the session's and the daemon's own; None: nothing is to be redacted."""
-        if self.daemon is None or not (create.env or create.mcp):
+    async def of_session(
+        self, create: CreateSession, agent_env: Mapping[str, str]
+    ) -> Redactor | None:
+        """Knows the session's, its agent's and our own; None: nothing is to be redacted."""
+        if self.daemon is None or not (create.env or create.mcp or agent_env):
             return self.daemon
-        given = list(self._session_secrets(create))
+        given = [*agent_env.items(), *self._session_secrets(create, agent_env)]
         secrets = await asyncio.to_thread(_without_places, given)
         return Redactor((*secrets, *self.daemon.secrets))
 
-    def _session_secrets(self, create: CreateSession) -> Iterator[Secret]:
+    def _session_secrets(
+        self, create: CreateSession, agent_env: Mapping[str, str]
+    ) -> Iterator[Secret]:
         env = create.env or {}
         yield from env.items()
         for server in (create.mcp or {}).values():
-            yield from _of_server(server, {**self._environ, **env})
+            yield from _of_server(server, {**self._environ, **agent_env, **env})
 
 
 def _of_server(server: McpServer, environ: Mapping[str, str]) -> Iterator[Secret]:

@@ -22,6 +22,7 @@ from dragoman.runtime.session.calls import CallQueue
 from dragoman.runtime.session.concurrency import ConcurrencyLimits
 from dragoman.runtime.session.deadlines import Deadlines
 from dragoman.runtime.session.message_queue import size_of
+from dragoman.runtime.session.missing_agent import is_absent
 from dragoman.runtime.session.pump import Pump
 from dragoman.runtime.session.spec import update_of
 from dragoman.schema.commands import (
@@ -55,9 +56,11 @@ class Session:
         redactor: Redactor | None,
         limits: ConcurrencyLimits,
         on_end: Callable[[Session], None],
+        on_outdated: Callable[[Session], None],
     ) -> None:
         self.id = row.session_id
         self.agent = adapter.id
+        self._adapter = adapter
         self.state = row.state
         self._store = store
         self._redactor = redactor
@@ -65,6 +68,7 @@ class Session:
         # An agent may repeat a message in one line, where its images take a third more.
         self._image_room_bytes = settings.max_line_bytes // 2
         self._on_end = on_end
+        self._on_outdated = on_outdated
         self._news = asyncio.Event()
         self._has_changed = True
         """More has happened than that the agent went on with a text."""
@@ -77,8 +81,11 @@ class Session:
         self._accepting: dict[str, int] = {}
         """The messages that are being accepted just now, and their sizes."""
         self._deleting_conversation = False
-        self._reachable = agents.has(adapter.id)
-        """There is an agent; else what waits for it waits on."""
+        self._registry = agents.registry
+        self._reachable = True
+        """Its agent is there, and is the one that this session talks to; else what waits, waits."""
+        self._outdated = False
+        """Its agent was removed, added or replaced since the session was opened."""
         self._max_queued = settings.max_queued
         self._max_queued_bytes = settings.max_queued_bytes
         self._interrupt_deadline_s = settings.interrupt_deadline_s
@@ -87,6 +94,7 @@ class Session:
         )
         self._interrupt_asked = False
         self._closing = False
+        self._closing_reason = "the daemon is stopping"
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -100,6 +108,11 @@ class Session:
         return self._pump.in_turn or not self._mail.empty
 
     @property
+    def closing(self) -> bool:
+        """Its task is about to end, or has ended."""
+        return self._closing
+
+    @property
     def is_starting(self) -> bool:
         """A message waits for its agent's process to come up."""
         return self._reachable and self.state.status == "idle" and not self._mail.empty
@@ -111,7 +124,7 @@ class Session:
     def start(self) -> None:
         """Begin to work."""
         self._task = asyncio.create_task(self._run(), name=f"session-{self.id}")
-        self._wake()
+        self.look_again()
 
     # --- What people may want ---
 
@@ -177,8 +190,16 @@ class Session:
         """End the session. Raise Conflict where anything goes on, or has since then."""
         await self._in_task(self._delete_conversation, quiet_since_ms)
 
-    async def close(self) -> None:
-        """The daemon stops: the turn ends as interrupted, the session does not end."""
+    def look_again(self) -> None:
+        """Its agent may be another one, or gone: it is opened anew when nothing is at work."""
+        self._reachable = self._registry.is_current(self._adapter)
+        is_there = self._registry.has(self.agent)
+        self._outdated = not self._reachable and (is_there or not is_absent(self._adapter))
+        self._wake()
+
+    async def close(self, reason: str = "the daemon is stopping") -> None:
+        """Stop to work: the turn ends as interrupted, the session does not end."""
+        self._closing_reason = reason
         if self._task is not None and not self._task.done():
             with contextlib.suppress(errors.SessionEndedError):
                 await self._in_task(self._suspend, patient=True)
@@ -221,6 +242,8 @@ class Session:
                 await self._interrupt_if_asked()
                 self._take_stock()
                 await self._deliver()
+                if self._outdated and not self._pump.at_work:
+                    self._on_outdated(self)
             except Exception as error:  # the last resort: a defect of ours ends in the log
                 log.exception("session %s failed", self.id)
                 if self._mail.on_way:
@@ -233,7 +256,7 @@ class Session:
         self._calls.refuse(self._over)
 
     def _over(self) -> errors.DragomanError:
-        return self._ended() or errors.Unavailable("the daemon is stopping")
+        return self._ended() or errors.Unavailable(self._closing_reason)
 
     def _ended(self) -> errors.SessionEndedError | None:
         return errors.SessionEndedError(self.id) if self._interpreter.ended else None

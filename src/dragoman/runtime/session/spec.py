@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,9 +22,14 @@ SHOWN_CHARACTERS = 200
 
 
 def spec_of(
-    row: SessionRow, state: SessionState, skills: tuple[str, ...] = (), mark: str | None = None
+    row: SessionRow,
+    state: SessionState,
+    agent_env: Mapping[str, str],
+    skills: tuple[str, ...] = (),
+    mark: str | None = None,
 ) -> Spec:
-    """How the session was created, with what has changed since."""
+    """How the session was created, with what has changed since; `agent_env` is what the settings
+    give its agent."""
     create = row.create
     return Spec(
         session_id=row.session_id,
@@ -35,7 +40,7 @@ def spec_of(
         model=state.model,
         variant=state.variant,
         agent_version=create.agent_version,
-        env=create.env or {},
+        env={**agent_env, **(create.env or {})},
         mcp=_plain(create.mcp),
         skills=skills,
         marks={} if mark is None else {linux.MARK: mark},

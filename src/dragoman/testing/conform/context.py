@@ -118,7 +118,7 @@ class ProbeContext:
         self.workspace = folder / "workspace"
         self.home = folder / "home"
         self.talks: list[Talk] = []
-        self.model = ScriptedModel() if probe_recipes.environ else None
+        self.model = ScriptedModel(side=probe_recipes.side) if probe_recipes.environ else None
         self._cues = 0
         self._daemon = daemon
         self._client = daemon.client()

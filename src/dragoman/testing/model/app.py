@@ -15,7 +15,7 @@ from dragoman.testing.model.chat import CHAT
 from dragoman.testing.model.frames import Dialect, Event
 from dragoman.testing.model.messages import MESSAGES
 from dragoman.testing.model.play import Gates, Play
-from dragoman.testing.model.requests import ModelRequest, Unreadable, carries_tools, decoded
+from dragoman.testing.model.requests import ModelRequest, Unreadable, decoded, is_side
 from dragoman.testing.model.responses import RESPONSES
 from dragoman.testing.model.state import ModelState
 from dragoman.testing.model.steps import HttpError, Usage
@@ -36,7 +36,10 @@ MODELS: Event = {"object": "list", "data": [MODEL], "has_more": False}
 class App:
     """Answers requests, as ASGI."""
 
-    def __init__(self, state: ModelState, gates: Gates, threads: amp.Threads) -> None:
+    def __init__(
+        self, state: ModelState, gates: Gates, threads: amp.Threads, side: tuple[str, ...]
+    ) -> None:
+        self._side = side
         self._state = state
         self._gates = gates
         self._threads = threads
@@ -55,7 +58,7 @@ class App:
             status, answer = _refusal(dialect or MESSAGES, 400, str(error))
         else:
             if dialect is not None:
-                request.is_main = carries_tools(request.body)
+                request.is_main = not is_side(request, self._side)
                 step = self._state.take(request)
                 await Play(self._state, self._gates, dialect, request, step).run(
                     scope, receive, send

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -95,6 +95,26 @@ def carries_tools(body: Any) -> bool:
         isinstance(item, dict) and item.get("type") == "additional_tools"
         for item in (items if isinstance(items, list) else ())
     )
+
+
+def is_side(request: ModelRequest, marks: Iterable[str]) -> bool:
+    """Whether a request is not for the script: it offers no tools, or has one of these marks.
+
+    A mark is the name of a tool that only side requests offer, or the beginning of a message.
+    """
+    if not carries_tools(request.body):
+        return True
+    names = set(_tool_names(request.body))
+    return any(mark in names or request.text.startswith(mark) for mark in marks)
+
+
+def _tool_names(body: Any) -> Iterator[str]:
+    tools = body.get("tools")
+    for tool in tools if isinstance(tools, list) else ():
+        inner = tool.get("function") if isinstance(tool, dict) else None
+        for place in (tool, inner):
+            if isinstance(place, dict) and isinstance(name := place.get("name"), str):
+                yield name
 
 
 def decoded(content: bytes, encoding: str) -> Any:

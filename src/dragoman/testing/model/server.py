@@ -39,8 +39,14 @@ class ScriptedModel:
         *,
         port: int = 0,
         on_request: Callable[[ModelRequest], None] | None = None,
+        side: Iterable[str] = (),
     ) -> None:
-        """Take a script; `on_request` is called in the server's thread."""
+        """Take a script; `on_request` is called in the server's thread.
+
+        A request takes no step if it offers a tool of a name in `side`, or if its last message of
+        the user begins with one of these texts.
+        """
+        self._side = tuple(side)
         self._state = ModelState(on_request)
         self._state.add(steps)
         self._gates = Gates()
@@ -149,7 +155,7 @@ class ScriptedModel:
 
     async def _listen(self, listener: socket.socket) -> None:
         config = uvicorn.Config(
-            App(self._state, self._gates, self._threads),
+            App(self._state, self._gates, self._threads, self._side),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -63,7 +63,7 @@ def spec_of(adapter: Adapter, meta: Meta) -> Spec:
     return Spec(
         session_id=SESSION_ID,
         agent=adapter.id,
-        agent_mode=adapter.modes[0].id,
+        agent_mode=adapter.modes[0].id if adapter.modes else "",
         directory=meta.cwd or "/workspace",
         fresh_id=FRESH_ID,
     )

@@ -1,0 +1,345 @@
+"""Tool calls and their results: commands, output, exit codes, files and their diffs."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.dialects.acp import native
+from dragoman.dialects.acp.items import content_of
+from dragoman.schema.items import FileRef, ItemStatus, ToolCall, ToolResult
+from dragoman.steps import CompleteItem, Content, Delta, ItemFields, StartItem, Step
+from dragoman.wire.diff import diff
+
+CHANGES = ("edit", "delete", "move")
+"""Kinds of tools that change files."""
+_ENDS = ("completed", "failed")
+_EXIT_CODES = ("exit_code", "exitCode", "exit")
+"""How agents call it; ACP has no word for it."""
+_COMMANDS = ("command", "cmd")
+_WORD = re.compile(r"[A-Za-z][\w.:-]*")
+
+
+class ToolState(Struct, kw_only=True):
+    """A tool call without a result, as far as it was told."""
+
+    name: str
+    title: str | None = None
+    kind: str | None = None
+    input: Any = None
+    output: Any = None
+    """The agent's own form of the result."""
+    contents: tuple[native.ToolContent, ...] = ()
+    diffs: dict[str, native.DiffContent] = {}
+    """By path; also those that only a request for permission told of."""
+    paths: tuple[str, ...] = ()
+    is_complete: bool = False
+    """Its arguments are in the stream."""
+    is_result_open: bool = False
+    streamed: str = ""
+    """What was streamed of its output."""
+    is_declined: bool = False
+
+    @property
+    def command(self) -> str | None:
+        """The shell command that it runs."""
+        given = self.input if isinstance(self.input, dict) else {}
+        found = next((given[name] for name in _COMMANDS if given.get(name)), None)
+        if isinstance(found, list) and all(isinstance(word, str) for word in found):
+            return shlex.join(found)
+        return found if isinstance(found, str) else None
+
+    @property
+    def arguments(self) -> str:
+        """What it is called with, as JSON."""
+        return msgspec.json.encode({} if self.input is None else self.input).decode()
+
+    @property
+    def text(self) -> str:
+        """What it has said so far."""
+        return _joined(self.contents)
+
+    @property
+    def printed(self) -> str:
+        """Its result as a text. Of a command, what it has printed: what is said of it may have more
+        around it (Qwen Code 0.24.4)."""
+        match self.output:
+            case {"output": str(text)} if self.kind == "execute":
+                return text
+            case _:
+                return self.text or _text_of(self.output)
+
+
+class ToolCalls:
+    """The tool calls under way, by the agent's ids."""
+
+    def __init__(
+        self, directory: str, servers: Iterable[str], name_of: Callable[[Any], str | None]
+    ) -> None:
+        self._directory = directory
+        self._servers = tuple(servers)
+        self._name_of = name_of
+        self._calls: dict[str, ToolState] = {}
+        self._over: set[str] = set()
+        """Calls that have their results, of this turn and the one before."""
+        self._older: set[str] = set()
+
+    def get(self, call_id: str | None) -> ToolState | None:
+        """A call without a result."""
+        return self._calls.get(call_id or "")
+
+    def is_new(self, call_id: str) -> bool:
+        """Whether nothing was told of a call."""
+        return not (call_id in self._calls or call_id in self._over or call_id in self._older)
+
+    # --- From the agent ---
+
+    def update(self, update: native.ToolUpdate, *, in_turn: bool) -> Iterator[Step]:
+        """A call begins, runs, prints or has its result."""
+        key = update.tool_call_id
+        call = self._calls.get(key)
+        if call is None and not self.is_new(key):
+            return
+        if call is None:
+            call = self._calls[key] = ToolState(name=self._name(update))
+            self._learn(call, update)
+            yield self._start(key, call, in_turn=in_turn)
+        else:
+            self._learn(call, update)
+        is_over = update.status in _ENDS
+        is_running = update.status == "in_progress" or call.is_complete
+        if is_over or call.text or (is_running and call.input):
+            yield from self.complete_call(key)
+        if is_over:
+            yield from self._complete(key, call, failed=update.status == "failed")
+        else:
+            yield from self._print(key, call)
+
+    def announce(self, told: native.ToolUpdate, *, in_turn: bool) -> Iterator[Step]:
+        """A request is about a call, which may be told of only here. What it says to people is no
+        output, and what it calls the input is often less than that."""
+        call = self.get(told.tool_call_id)
+        known = call is not None and bool(call.input)
+        about = replace(
+            told, status=None, content=None, raw_input=None if known else told.raw_input
+        )
+        yield from self.update(about, in_turn=in_turn)
+        yield from self.complete_call(told.tool_call_id)
+        if (call := self.get(told.tool_call_id)) is not None:
+            self._learn_diffs(call, tuple(map(native.tool_content_of, told.content or ())))
+
+    def _name(self, update: native.ToolUpdate) -> str:
+        """ACP has no name for a tool: an agent tells it in a place of its own, or as the title of
+        a call that begins; else the kind has to do."""
+        title = update.title or ""
+        kind = update.kind if update.kind not in (None, "other") else None
+        word = title if _WORD.fullmatch(title) else None
+        return self._name_of(update.meta) or word or kind or title or "tool"
+
+    def _learn(self, call: ToolState, update: native.ToolUpdate) -> None:
+        call.title = update.title or call.title
+        call.kind = update.kind or call.kind
+        if update.raw_input is not None:
+            call.input = update.raw_input
+        if update.raw_output is not None:
+            call.output = update.raw_output
+        if update.content is not None:
+            call.contents = tuple(map(native.tool_content_of, update.content))
+            self._learn_diffs(call, call.contents)
+        if update.locations:
+            call.paths = tuple(map(self._absolute, _paths(update.locations)))
+
+    def _learn_diffs(self, call: ToolState, contents: tuple[native.ToolContent, ...]) -> None:
+        changes = (each for each in contents if isinstance(each, native.DiffContent))
+        call.diffs = {**call.diffs, **{self._absolute(each.path): each for each in changes}}
+
+    def _start(self, key: str, call: ToolState, *, in_turn: bool) -> StartItem:
+        return StartItem(
+            key=key,
+            kind="tool_call",
+            role="assistant",
+            native_id=key,
+            content=(ToolCall(name=call.name, arguments="", call_id=key),),
+            fields=self._fields(call),
+            opens=None if in_turn else False,
+        )
+
+    def _fields(self, call: ToolState) -> ItemFields:
+        fields: ItemFields = {}
+        if call.title and call.title != call.name:
+            fields["title"] = call.title
+        if call.kind == "execute" and call.command:
+            fields["command"] = call.command
+            fields["cwd"] = self._cwd(call)
+        server = next((name for name in self._servers if _is_of(call.name, name)), None)
+        if server is not None:
+            fields["server"] = server
+        return fields
+
+    def _cwd(self, call: ToolState) -> str:
+        given = call.input if isinstance(call.input, dict) else {}
+        for name in ("cwd", "workdir", "directory", "dir_path"):
+            if isinstance(where := given.get(name), str) and where:
+                return self._absolute(where)
+        return self._directory
+
+    def complete_call(self, key: str) -> Iterator[Step]:
+        """The arguments of a call are known."""
+        call = self._calls.get(key)
+        if call is not None and not call.is_complete:
+            call.is_complete = True
+            content = ToolCall(name=call.name, arguments=call.arguments, call_id=key)
+            yield CompleteItem(key=key, content=(content,), fields=self._fields(call))
+
+    def decline(self, call_id: str | None) -> None:
+        """A person refused a call: its failure is theirs."""
+        if (call := self.get(call_id)) is not None:
+            call.is_declined = True
+
+    # --- Results ---
+
+    def _open(self, key: str, call: ToolState) -> Iterator[Step]:
+        if not call.is_result_open:
+            call.is_result_open = True
+            yield StartItem(
+                key=result_key(key),
+                kind="tool_result",
+                role="tool",
+                native_id=key,
+                content=(ToolResult(call_id=key, output=""),),
+                opens=False,
+            )
+
+    def _print(self, key: str, call: ToolState) -> Iterator[Step]:
+        """What a tool has said: all of it is told each time."""
+        text = call.text
+        if not text or text == call.streamed:
+            return
+        fresh = text.removeprefix(call.streamed) if text.startswith(call.streamed) else text
+        call.streamed = text
+        yield from self._open(key, call)
+        yield Delta(result_key(key), fresh, "output")
+
+    def _complete(self, key: str, call: ToolState, *, failed: bool) -> Iterator[Step]:
+        code = _exit_code(call.output)
+        status: ItemStatus = "failed" if failed or code else "completed"
+        fields: ItemFields = {}
+        if code is not None:
+            fields["exit_code"] = code
+        if failed and call.is_declined:
+            fields["reason"] = "declined"
+        if isinstance(call.output, dict) and call.output.get("truncated") is True:
+            fields["truncated"] = True
+        yield from self._open(key, call)
+        yield CompleteItem(
+            key=result_key(key),
+            content=(
+                ToolResult(call_id=key, output=call.printed),
+                *self._more(call, failed=failed),
+            ),
+            status=status,
+            fields=fields,
+        )
+        del self._calls[key]
+        self._over.add(key)
+
+    def _more(self, call: ToolState, *, failed: bool) -> Content:
+        """What stands in a result beside its text."""
+        parts: list[Any] = []
+        for each in call.contents:
+            if isinstance(each, native.UnknownBlock):
+                parts += content_of(each)
+            elif isinstance(each, native.PlainContent):
+                block = native.block_of(each.content)
+                parts += () if isinstance(block, native.TextBlock) else content_of(block)
+        return tuple(parts) if failed else (*parts, *self._files(call))
+
+    def _files(self, call: ToolState) -> Iterator[FileRef]:
+        for path, change in call.diffs.items():
+            is_new = not change.old_text
+            text = diff(path, None if is_new else change.old_text, change.new_text)
+            yield FileRef(path=path, action="write" if is_new else "patch", diff=text or None)
+        if call.diffs:
+            return
+        if call.kind == "read":
+            yield from (FileRef(path=path, action="read") for path in call.paths)
+        elif call.kind in CHANGES:
+            yield from (FileRef(path=path, action="patch") for path in call.paths)
+
+    def _absolute(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self._directory, path))
+
+    # --- Ends ---
+
+    def end_turn(self) -> None:
+        """Forget the calls of the turn; what still comes of them is over."""
+        self._older = self._over | self._calls.keys()
+        self._over = set()
+        self._calls.clear()
+
+    def reset(self) -> None:
+        """Forget everything: the process is gone."""
+        self._calls.clear()
+        self._over.clear()
+        self._older.clear()
+
+
+def text_of(update: native.ToolUpdate) -> str:
+    """What an update says."""
+    return _joined(tuple(map(native.tool_content_of, update.content or ())))
+
+
+def _joined(contents: tuple[native.ToolContent, ...]) -> str:
+    plain = (each for each in contents if isinstance(each, native.PlainContent))
+    blocks = (native.block_of(each.content) for each in plain)
+    return "".join(block.text for block in blocks if isinstance(block, native.TextBlock))
+
+
+def result_key(key: str) -> str:
+    """The key of a call's result."""
+    return f"{key}:result"
+
+
+def _paths(locations: Any) -> Iterator[str]:
+    for each in locations if isinstance(locations, list) else ():
+        if isinstance(each, dict) and isinstance(path := each.get("path"), str) and path:
+            yield path
+
+
+def _is_of(tool: str, server: str) -> bool:
+    """Whether a tool is one of this MCP server's, by its name; each agent has its own way."""
+    rest = tool.removeprefix("mcp__").removeprefix("mcp_")
+    return rest.startswith(server) and rest[len(server) :][:1] in ("_", "-", ":", "/", ".")
+
+
+def _exit_code(output: Any) -> int | None:
+    if not isinstance(output, dict):
+        return None
+    inner = output.get("metadata")
+    for place in (output, inner if isinstance(inner, dict) else {}):
+        for name in _EXIT_CODES:
+            if type(code := place.get(name)) is int:
+                return code
+    return None
+
+
+def _text_of(output: Any) -> str:
+    """A result that is told in the agent's own form only."""
+    match output:
+        case None:
+            return ""
+        case str():
+            return output
+        case {"output": str(text)} | {"text": str(text)} | {"error": str(text)}:
+            return text
+        case {"output": list(values)} if all(type(v) is int and 0 <= v < 256 for v in values):
+            return bytes(values).decode(errors="replace")
+        case _:
+            return msgspec.json.encode(output).decode()

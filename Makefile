@@ -8,8 +8,8 @@ NODE := node_modules/.installed
 PAGE := src/dragoman/http/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts clients/typescript/src -type f ! -name openapi.ts)
 
-# One more than there are cores, up to eight: some tests wait, e.g. for an agent.
-WORKERS := $(shell n=$$(expr $$(nproc) + 1); test $$n -le 8 && echo $$n || echo 8)
+# Two more than there are cores, up to eight: many tests wait, e.g. for an agent.
+WORKERS := $(shell n=$$(expr $$(nproc) + 2); test $$n -le 8 && echo $$n || echo 8)
 # The page's tests run beside Python's where there are cores for both.
 SIDE_BY_SIDE := $(shell test $$(nproc) -ge 4 && echo 2 || echo 1)
 

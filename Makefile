@@ -8,8 +8,8 @@ NODE := node_modules/.installed
 PAGE := src/dragoman/http/page/index.html
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts clients/typescript/src -type f ! -name openapi.ts)
 
-# One more than there are cores, up to eight: some tests wait, e.g. for an agent.
-WORKERS := $(shell n=$$(expr $$(nproc) + 1); test $$n -le 8 && echo $$n || echo 8)
+# Two more than there are cores, up to eight: many tests wait, e.g. for an agent.
+WORKERS := $(shell n=$$(expr $$(nproc) + 2); test $$n -le 8 && echo $$n || echo 8)
 # The page's tests run beside Python's where there are cores for both.
 SIDE_BY_SIDE := $(shell test $$(nproc) -ge 4 && echo 2 || echo 1)
 
@@ -20,7 +20,7 @@ CATALOGUE := qwen opencode-acp
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web dist agents tools run dev test test-python test-page quick check format bench torture soak shots docs goldens lock clean
+.PHONY: help setup web dist agents tools run dev test check-python check-page test-python test-page quick check format bench torture soak shots docs goldens lock clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -84,14 +84,19 @@ format: setup $(NODE) ## Format, and mend what can be mended
 test: setup web agents tools ## Everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@$(MAKE) --no-print-directory -j2 check-page check-python
 	@$(MAKE) --no-print-directory -j$(SIDE_BY_SIDE) test-page test-python
 
-test-python:
+check-python:
 	$(BIN)/mypy
+
+check-page:
+	npm run --silent check
+
+test-python:
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-page:
-	npm run --silent check
 	npm run --silent test
 	npm run --silent e2e
 

@@ -568,20 +568,26 @@ def fresh(text: str) -> str:
     return _REGION.sub(lambda found: found["begin"] + region(found["name"]) + found["end"], text)
 
 
-def expected() -> dict[Path, str]:
-    """Every file that holds something generated, and what it should hold."""
-    written = [ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
-    pages = {page: fresh(page.read_text()) for page in written}
-    return {
-        **pages,
-        DOCS / "openapi.json": openapi_document().decode(),
-        DOCS / "schema.json": schema_document().decode(),
-    }
+def files() -> list[Path]:
+    """Every file that may hold something generated."""
+    pages = [ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
+    return [*pages, DOCS / "openapi.json", DOCS / "schema.json"]
+
+
+def expected(path: Path) -> str:
+    """What such a file should hold."""
+    match path.name:
+        case "openapi.json":
+            return openapi_document().decode()
+        case "schema.json":
+            return schema_document().decode()
+        case _:
+            return fresh(path.read_text())
 
 
 def main() -> None:
     """Write everything anew."""
-    for path, text in expected().items():
+    for path, text in [(path, expected(path)) for path in files()]:
         path.write_text(text)
 
 

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { defineConfig } from "@playwright/test";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -10,7 +11,8 @@ if (executablePath === undefined) {
 export default defineConfig({
   testDir: process.env.SHOTS ? "shots" : "e2e",
   outputDir: "test-results",
-  workers: 2,
+  // Most of a test is waiting for the page.
+  workers: Math.min(8, availableParallelism() + 2),
   fullyParallel: true,
   timeout: 60_000,
   expect: { timeout: 15_000 },

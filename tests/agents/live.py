@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ from tests.testing.story import Event, Talk
 
 RECORD = "DRAGOMAN_RECORD"
 FOLDER = Path(__file__).parent
+KILLS = ".kills"
+MAX_KILLS = 3
+"""So often a process that scenarios share is killed: the next start would wait for two seconds."""
 OF_A_PROCESS = {"env", "mcp", "skills"}
 """What a session is created with that gives it a process of its own."""
 
@@ -69,8 +73,8 @@ class LiveAgent(ABC):
     asks_plainly = False
     """It asks one question at a time, without a header and descriptions."""
     shares_process = False
-    """Scenarios are served by one process, which is slow to start, unless they are marked with
-    `kills` or need an environment of their own."""
+    """Scenarios are served by one process, which is slow to start, unless they need an environment
+    of their own."""
 
     @property
     def asks_freely(self) -> bool:
@@ -134,6 +138,11 @@ class LiveAgent(ABC):
         raise NotImplementedError
 
 
+def _kills_in(home: Path) -> int:
+    kills = home / KILLS
+    return kills.stat().st_size if kills.exists() else 0
+
+
 def calls(*blocks: Block, text: str | None = None) -> Block:
     """A step that calls tools, after a word or without."""
     return {"blocks": [*([] if text is None else [{"text": text}]), *blocks]}
@@ -179,6 +188,12 @@ class Live(Talk):
         reply = self.post(path, {"answers": list(answers)})
         assert reply.status == 204, reply.body
 
+    def note_kill(self) -> None:
+        """Note with the home that the process that serves it is killed."""
+        if self.shares_process:
+            with (self.home / KILLS).open("a") as kills:
+                kills.write("x")
+
     def since(self, event: Event) -> list[Event]:
         """All that came after an event."""
         return [each for each in self.events() if each["sequence"] > event["sequence"]]
@@ -202,6 +217,7 @@ class Bench:
         self._folder = folder
         self._stack = stack
         self._shares = shares and agent.shares_process
+        self._home: Path | None = None
         self._count = 0
 
     def session(self, *steps: StepLike, **create: Any) -> Live:
@@ -224,12 +240,19 @@ class Bench:
         own.mkdir(exist_ok=True)
         home = None
         if self._shares and environ is None and not create.keys() & OF_A_PROCESS:
-            data = self.daemon.data_dir
-            home = data.with_name(f"{data.name}-{self.agent.adapter.id}")
+            home = self._shared_home()
             environ = partial(self.agent.shared_environ, own)
         live = Live(self.daemon, model, own, self.agent, environ, home, **create)
         self._stack.callback(self._leave, live)
         return live
+
+    def _shared_home(self) -> Path:
+        """Another one after some kills: who dies again and again is kept from starting."""
+        if self._home is None:
+            data = self.daemon.data_dir
+            homes = (data.with_name(f"{data.name}-{self.agent.adapter.id}-{n}") for n in count(1))
+            self._home = next(home for home in homes if _kills_in(home) < MAX_KILLS)
+        return self._home
 
     def _leave(self, live: Live) -> None:
         """End what a scenario has left, which would stay for as long as the daemon does."""
@@ -257,8 +280,7 @@ def bench(
     """A bench for one scenario; on a daemon of its own where it is recorded."""
     folder: Path = request.getfixturevalue("tmp_path")
     command(agent.adapter)
-    # A process that is killed again and again is kept from starting for a while.
-    shares = daemon is not None and request.node.get_closest_marker("kills") is None
+    shares = daemon is not None
     with ExitStack() as stack:
         if daemon is None:
             daemon = stack.enter_context(_recorded(agent.adapter, folder, _case(agent, request)))

@@ -18,10 +18,15 @@ from tests.daemon import AGENTS
 
 PARTS = {
     "amp": ("text", "tool-call", "command", "interrupt", "error"),
-    "opencode": ("text", "file-change", "permission-reject", "question", "subagent", "resume"),
-}
-"""Probes that CI is content with, where each starts processes that take seconds. Live scenarios see
-the rest; with DRAGOMAN_TEST_CONFORM=all every probe is tried."""
+    "claude": ("text", "file-change", "permission-reject", "queue", "lifecycle", "shared-process"),
+    "codex": ("text", "file-change", "permission-reject", "queue", "lifecycle"),
+    "opencode": ("text", "permission-reject", "resume"),
+    "pi": ("text", "file-change", "subagent", "permission-reject", "plan-mode", "queue",
+           "lifecycle", "shared-process"),
+}  # fmt: skip
+"""Probes that CI is content with, because each starts processes that take a second or more: a few
+of what an agent has, which live scenarios see in full, and what it is declared not to have, where
+that is little. With DRAGOMAN_TEST_CONFORM=all every probe is tried."""
 REAL = [adapter for adapter in adapters().values() if adapter.package is not None]
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from tests.agents.live import Live
+from tests.cases.common import eventually
 from tests.testing.story import Event, Item, items, lives, of_type, outcome, parts, said, text
 
 Wanted = Callable[[Event], bool]
@@ -70,14 +71,13 @@ def kill_all(pids: list[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    while any(lives(pid) for pid in pids):
-        pass
+    eventually(lambda: not any(lives(pid) for pid in pids), "nothing of them is left")
 
 
 def kill(live: Live) -> None:
     """SIGKILL the session's agent; where it lives for a turn, it may be gone already."""
-    assert not live.shares_process, "a scenario that kills is to be marked with `kills`"
     pids = live.agent.processes(live)
+    live.note_kill()
     if pids or not live.agent.lives_for_a_turn:
         kill_all(pids)
 

@@ -89,7 +89,7 @@ async def _serve(app: DragomanApp) -> None:
             await asyncio.wait((serving, stop_signal), return_when=asyncio.FIRST_COMPLETED)
             log.info("stopping")
             await stop(daemon)
-        server.should_exit = True
+        server.leave()
         await serving
 
 
@@ -114,6 +114,19 @@ def _config(app: DragomanApp) -> uvicorn.Config:
 
 class _Server(uvicorn.Server):
     """Uvicorn, with the signals left to us: agents and streams end before it does."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._leaving = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Wait for the end. Uvicorn looks ten times a second, for a date that we do not send."""
+        await self._leaving.wait()
+
+    def leave(self) -> None:
+        """Stop serving."""
+        self.should_exit = True
+        self._leaving.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

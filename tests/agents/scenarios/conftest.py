@@ -2,8 +2,7 @@
 
 A new agent gets them with a `LiveAgent` of its own in `AGENTS`. A scenario names what it takes,
 `@pytest.mark.needs("questions")`, and is made for each agent that shows all of it, in the version
-that is there; `@pytest.mark.asks_models` leaves out those that ask no models themselves. One that
-kills its agent says `@pytest.mark.kills`, and shares no process with others.
+that is there; `@pytest.mark.asks_models` leaves out those that ask no models themselves.
 """
 
 from __future__ import annotations

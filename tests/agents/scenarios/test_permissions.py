@@ -69,7 +69,6 @@ def test_the_model_hears_why_it_was_refused(bench: Bench) -> None:
     assert said(events) == ["Then mkdir."]
 
 
-@pytest.mark.kills
 @pytest.mark.needs("resume")
 def test_always_still_holds_for_the_next_process(bench: Bench) -> None:
     touch, remove = (calls(bench.agent.shell(command)) for command in ("touch one", "rm one"))

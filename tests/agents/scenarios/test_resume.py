@@ -18,7 +18,6 @@ NOT_KEPT = "this version stores nothing until its first answer"
 COUNT = {"text": ["One ", "two ", "three"], "gate": "never"}
 
 
-@pytest.mark.kills
 def test_a_session_goes_on_after_its_idle_process_was_killed(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "I said Rumpel.")
     first = live.turn("Who are you?")
@@ -30,7 +29,6 @@ def test_a_session_goes_on_after_its_idle_process_was_killed(bench: Bench) -> No
     assert first[-1]["native_session_id"] == second[-1]["native_session_id"] is not None
 
 
-@pytest.mark.kills
 @pytest.mark.needs("streamingDeltas")
 def test_a_process_that_dies_in_a_turn_fails_it(bench: Bench) -> None:
     if not bench.agent.keeps_unanswered:
@@ -51,7 +49,6 @@ def test_a_process_that_dies_in_a_turn_fails_it(bench: Bench) -> None:
     live.conforms()
 
 
-@pytest.mark.kills
 @pytest.mark.needs("commandExecution", "permissions")
 def test_a_process_that_dies_takes_its_question_back(bench: Bench) -> None:
     live = bench.session(calls(bench.agent.shell("touch never.txt")), "I am back.")
@@ -69,7 +66,6 @@ def test_a_process_that_dies_takes_its_question_back(bench: Bench) -> None:
     live.conforms()
 
 
-@pytest.mark.kills
 @pytest.mark.needs("commandExecution", "permissions")
 def test_a_resumed_session_asks_and_works_as_before(bench: Bench) -> None:
     live = bench.session("Hello.", calls(bench.agent.shell("touch here.txt")), "Touched.")
@@ -118,6 +114,7 @@ def test_a_daemon_that_is_killed_in_a_turn_goes_on(alone: Live) -> None:
     alone.patch(permissionMode="bypass")
     alone.send("Sleep")
     heard(alone, done("tool_call"))
+    alone.agent.wait_until_kept(alone)
     before = alone.events()
     alone.daemon.kill()
     alone.daemon.start()
@@ -142,7 +139,6 @@ def test_an_id_that_the_agent_does_not_know_ends_the_session(bench: Bench) -> No
     assert live.model.mains == []
 
 
-@pytest.mark.kills
 def test_a_conversation_that_vanished_ends_the_session(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "Never.")
     live.turn("Who are you?")
@@ -161,7 +157,6 @@ def beside(bench: Bench, live: Live, **resume: Any) -> Live:
     return bench.another(live.model, folder=live.folder, resume={"sessionId": live.id, **resume})
 
 
-@pytest.mark.kills
 def test_an_ended_session_goes_on_in_another(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "I said Rumpel.", "Again.")
     native = live.turn("Who are you?")[-1]["native_session_id"]
@@ -178,7 +173,6 @@ def test_an_ended_session_goes_on_in_another(bench: Bench) -> None:
     other.conforms()
 
 
-@pytest.mark.kills
 @pytest.mark.needs("fork")
 def test_a_fork_leaves_the_old_session_as_it_is(bench: Bench) -> None:
     live = bench.session("My name is Rumpel.", "I am the fork.", "I am the old one.", "Both.")

@@ -85,7 +85,6 @@ def test_the_effort_of_a_running_session(bench: Bench) -> None:
     live.conforms()
 
 
-@pytest.mark.kills
 @pytest.mark.asks_models
 @pytest.mark.needs("variants", "resume")
 def test_what_is_switched_outlives_the_process(bench: Bench) -> None:

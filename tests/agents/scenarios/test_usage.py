@@ -48,7 +48,6 @@ def test_all_requests_of_a_turn_count(bench: Bench) -> None:
     live.conforms()
 
 
-@pytest.mark.kills
 @pytest.mark.needs("resume")
 def test_a_resumed_session_counts_on(bench: Bench) -> None:
     live = bench.session(says_for("One.", 1000, 10), says_for("Two.", 20, 7))

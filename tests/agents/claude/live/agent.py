@@ -9,6 +9,7 @@ from typing import Any
 from dragoman.agents.claude import ADAPTER
 from tests.agents.claude.live.scripts import bash, tool
 from tests.agents.live import Block, Live, LiveAgent
+from tests.cases.common import eventually
 
 
 class ClaudeAgent(LiveAgent):
@@ -64,8 +65,7 @@ class ClaudeAgent(LiveAgent):
         return [(each["media_type"], base64.b64decode(each["data"])) for each in sources]
 
     def wait_until_kept(self, live: Live) -> None:
-        while not [*_conversations(live)]:
-            pass
+        eventually(lambda: bool(_conversations(live)), "the conversation is written down")
 
     def forget(self, live: Live) -> None:
         for file in _conversations(live):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.agents.opencode.live import proxy
 from tests.agents.opencode.live.agent import OPENCODE
 from tests.agents.results import called, result
 from tests.agents.watch import goes_on, heard, kill, outcomes, says, spoken, statuses
-from tests.daemon import running
+from tests.daemon import Daemon, running
 from tests.testing.story import items, of_type, said
 
 
@@ -36,13 +37,23 @@ class Cut:
         proxy.tell(self._file, "release")
 
 
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon whose OpenCode is behind a proxy, which has its address in a file."""
+    folder = tmp_path_factory.mktemp("cut")
+    words = [sys.executable, proxy.__file__, str(folder / "address"), *command(ADAPTER)]
+    with running(folder / "data", env={variable_of(ADAPTER): shlex.join(words)}) as started:
+        yield started
+
+
 @pytest.fixture
-def cut(tmp_path: Path) -> Iterator[Cut]:
-    file = tmp_path / "address"
-    words = [sys.executable, proxy.__file__, str(file), *command(ADAPTER)]
-    data = running(tmp_path / "data", env={variable_of(ADAPTER): shlex.join(words)})
-    with data as daemon, ScriptedModel(()) as model:
-        yield Cut(Live(daemon, model, tmp_path, OPENCODE), file)
+def cut(daemon: Daemon, tmp_path: Path) -> Iterator[Cut]:
+    folder = daemon.data_dir.parent
+    environ = partial(OPENCODE.shared_environ, tmp_path)
+    with ScriptedModel(()) as model:
+        live = Live(daemon, model, tmp_path, OPENCODE, environ, folder / "home")
+        yield Cut(live, folder / "address")
+        live.post("/terminate")
 
 
 def test_what_was_said_while_the_stream_was_broken_is_read_again(cut: Cut) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.agents.live import Bench, Live, calls
 from tests.agents.opencode.live.agent import servers
 from tests.agents.watch import kill
@@ -35,7 +33,6 @@ def only_its_own(number: int, events: list[Event]) -> None:
     assert not [word for word in words if any(other in word for other in others)]
 
 
-@pytest.mark.kills
 def test_twenty_sessions_in_ten_directories_on_one_server(opencode: Bench) -> None:
     first = opencode.session(*(step for n in range(SESSIONS) for step in steps(opencode, n)))
     folders = [first.folder / f"d{n}" for n in range(DIRECTORIES)]

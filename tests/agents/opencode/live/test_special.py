@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dragoman.agents.opencode import probes
 from tests.agents.live import Bench, Live, alone, calls
 from tests.agents.opencode.live.agent import OPENCODE, servers
@@ -108,7 +106,6 @@ def test_always_holds_for_the_session_that_said_so_and_no_other(opencode: Bench)
     other.conforms()
 
 
-@pytest.mark.kills
 def test_a_server_that_dies_costs_the_turns_of_all_and_no_session(opencode: Bench) -> None:
     live = opencode.session({"text": ["One ", "two"], "gate": "never", "times": 2})
     other = beside(opencode, live, "other")

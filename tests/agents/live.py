@@ -29,8 +29,10 @@ import pytest
 from dragoman.adapter import Adapter
 from dragoman.facts import Capabilities
 from dragoman.runtime.provision.install import Installer
+from dragoman.settings import command_variable
 from dragoman.testing.conformance import check_lines
 from dragoman.testing.model import ScriptedModel, StepLike
+from tests.agents.acp_agents import folder_of
 from tests.agents.tidy import tidy
 from tests.daemon import AGENTS, Daemon, running
 from tests.testing.story import Event, Talk
@@ -75,6 +77,14 @@ class LiveAgent(ABC):
     shares_process = False
     """Scenarios are served by one process, which is slow to start, unless they need an environment
     of their own."""
+    asks_under_bypass = False
+    """It asks whatever the permission mode is, and a rule answers."""
+    ends_refused_turn = False
+    """A refusal ends the turn: the model hears of it with the next message."""
+    plays: frozenset[str] | None = None
+    """The scenarios that it plays, by the names of their tests; None: all. Of several agents that
+    speak a dialect, each leaves out what another one has shown of it, what the dialect has no words
+    for (why something was refused, that an answer is said anew), and what would take minutes."""
 
     @property
     def asks_freely(self) -> bool:
@@ -305,7 +315,7 @@ def alone(agent: LiveAgent, folder: Path, *steps: StepLike, **env: str) -> Itera
 
 @contextmanager
 def _recorded(agent: Adapter, folder: Path, case: str) -> Iterator[Daemon]:
-    out = FOLDER / agent.id / case / "transcript.jsonl"
+    out = FOLDER / folder_of(agent.id) / case / "transcript.jsonl"
     out.unlink(missing_ok=True)
     words = [sys.executable, "-m", "dragoman.cli.main", "record", "--out", str(out)]
     words += ["--"] if agent.http is None else ["--serves", "--"]
@@ -324,7 +334,7 @@ def chosen(agent: Adapter) -> dict[str, str]:
 
 def variable_of(agent: Adapter) -> str:
     """What the daemon, and whoever runs these tests, names a command by."""
-    return f"DRAGOMAN_{agent.id.upper()}_COMMAND"
+    return command_variable(agent.id)
 
 
 def version_of(agent: Adapter) -> str | None:
@@ -357,8 +367,8 @@ def command(agent: Adapter) -> list[str]:
     assert agent.package is not None
     ours = Installer(AGENTS, os.environ).command(agent, agent.package.version)
     if ours is not None:
-        return [*ours]
+        return [*ours, *agent.command[1:]]
     program = shutil.which(agent.command[0])
     if program is None:
         pytest.skip(f"{agent.name} {agent.package.version} is not installed: run `make agents`")
-    return [program]
+    return [program, *agent.command[1:]]

@@ -23,10 +23,10 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.adapter import Adapter, Spec
-from dragoman.agents import adapters
 from dragoman.schema.events import encode
 from dragoman.testing.recordings.play import PlayResult, play, share, spec_of
 from dragoman.testing.recordings.transcript import Meta, Transcript, load
+from tests.agents.acp_agents import all_adapters, folder_of
 
 HERE = Path(__file__).parent
 VARIABLE = "DRAGOMAN_TRANSCRIPTS"
@@ -49,7 +49,7 @@ class Case(Struct, frozen=True):
     @property
     def adapter(self) -> Adapter:
         """The agent's adapter."""
-        return adapters()[self.agent]
+        return _adapters()[folder_of(self.agent)]
 
     def transcript(self) -> Transcript:
         """What was recorded."""
@@ -73,13 +73,18 @@ class Case(Struct, frozen=True):
 
 
 @cache
+def _adapters() -> dict[str, Adapter]:
+    return {folder_of(name): adapter for name, adapter in all_adapters().items()}
+
+
+@cache
 def _said(agent: str) -> Any:
     """`said.py` of an agent: `command_of(line)`.
 
     Where it has them: `spec_of(adapter, meta)` or `spec_in(adapter, transcript)`, how the session
     was created, and `amended(transcript)`, what another driver than ours left out.
     """
-    return importlib.import_module(f"tests.agents.{agent}.said")
+    return importlib.import_module(f"tests.agents.{folder_of(agent)}.said")
 
 
 def cases() -> list[Case]:

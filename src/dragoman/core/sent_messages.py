@@ -15,9 +15,11 @@ class Prompts:
         self._shown_ids: set[str] = set()
 
     def remember(self, prompt: Prompt) -> None:
-        """Know a message that is about to be sent."""
+        """Know a message that is about to be sent. One that stands in this turn is sent again, to a
+        process that has not heard it, and needs no second place."""
         self._in_flight.pop(prompt.message_id, None)
-        self._in_flight[prompt.message_id] = prompt
+        if not self.was_shown(prompt.message_id):
+            self._in_flight[prompt.message_id] = prompt
 
     def forget(self, message_id: str) -> None:
         """It was taken back."""

@@ -19,10 +19,12 @@ from tests.agents.codex.live.agent import CODEX
 from tests.agents.live import Bench, Live, LiveAgent, capabilities_of, shared_daemon
 from tests.agents.live import bench as open_bench
 from tests.agents.opencode.live.agent import OPENCODE
+from tests.agents.opencode_acp.live.agent import OPENCODE_ACP
 from tests.agents.pi.live.agent import PI
+from tests.agents.qwen.live.agent import QWEN
 from tests.daemon import Daemon
 
-AGENTS: tuple[LiveAgent, ...] = (AMP, CLAUDE, CODEX, OPENCODE, PI)
+AGENTS: tuple[LiveAgent, ...] = (AMP, CLAUDE, CODEX, OPENCODE, OPENCODE_ACP, PI, QWEN)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -33,6 +35,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     able = [each for each in AGENTS if needs <= capabilities_of(each.adapter).shown]
     if metafunc.definition.get_closest_marker("asks_models"):
         able = [each for each in able if each.asks_models]
+    name = metafunc.definition.name.removeprefix("test_")
+    able = [each for each in able if each.plays is None or name in each.plays]
     metafunc.parametrize("agent", able, ids=lambda each: each.adapter.id, scope="session")
 
 

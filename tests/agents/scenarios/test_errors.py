@@ -22,6 +22,8 @@ def error(status: int, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
 def test_an_error_of_the_api_fails_the_turn(bench: Bench, status: int) -> None:
+    if status not in bench.agent.error_codes:
+        pytest.skip(f"{bench.agent.adapter.name} tries again for minutes")
     live = bench.session(error(status, message="no such luck"))
     events = live.turn("Hi")
     assert failed_with(events)["code"] == bench.agent.error_codes[status]

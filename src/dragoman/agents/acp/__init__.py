@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import get_args
 
 from dragoman.adapter import Adapter, Spec
 from dragoman.dialects.acp.convert import converter_of
 from dragoman.dialects.acp.ignored import IGNORED
 from dragoman.dialects.acp.listing import catalogue
-from dragoman.dialects.acp.profile import Profile
-from dragoman.facts import Capabilities, Feature, Launch, Package, ProbeRecipes
+from dragoman.dialects.acp.profile import Extension, NoExtension, Profile
+from dragoman.facts import Capabilities, Feature, IgnoredMessage, Launch, Package, ProbeRecipes
+from dragoman.schema.http import ModeInfo
 
 FEATURES: frozenset[Feature] = frozenset(get_args(Feature)) - {
     "sharedProcess", "subagents", "steer", "fork", "planMode",
@@ -51,11 +52,20 @@ def configured(
     fs: bool = False,
     terminal: bool = False,
     auth_method: str | None = None,
+    modes: tuple[ModeInfo, ...] = (),
     features: frozenset[Feature] = FEATURES,
+    extension: Callable[[Spec], Extension] = lambda spec: NoExtension(),
+    ignored: tuple[IgnoredMessage, ...] = (),
     probe_recipes: ProbeRecipes | None = None,
 ) -> Adapter:
     """The adapter of an agent, from how it is started and what it is known to have."""
-    profile = Profile(name=name, auth_method=auth_method, reads_files=fs, uses_terminals=terminal)
+    profile = Profile(
+        name=name,
+        auth_method=auth_method,
+        reads_files=fs,
+        uses_terminals=terminal,
+        extension=extension,
+    )
 
     def launch(spec: Spec, words: tuple[str, ...]) -> Launch:
         return Launch(argv=words, env={**env, **spec.env}, cwd=spec.directory, wire="jsonrpc")
@@ -71,11 +81,11 @@ def configured(
         command=command,
         package=package,
         credentials=credentials,
-        modes=(),
+        modes=modes,
         catalogue=catalogue(profile),
         permission_modes=("default", "acceptEdits", "bypass"),
         takes_mcp=True,
-        ignored=IGNORED,
+        ignored=(*IGNORED, *ignored),
         probe_recipes=probe_recipes,
         launch=launch,
         converter=converter_of(profile),

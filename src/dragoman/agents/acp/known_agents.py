@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from dragoman.adapter import Spec
+from dragoman.agents.acp import FEATURES, qwen
 from dragoman.agents.node import NODE
-from dragoman.facts import Package
+from dragoman.dialects.acp.profile import Extension, NoExtension
+from dragoman.facts import Feature, IgnoredMessage, Package, ProbeRecipes
+from dragoman.schema.http import ModeInfo
 
 
 class KnownAgent(Struct, frozen=True, kw_only=True):
@@ -27,6 +31,16 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     """The ACP method to authenticate with, where it wants one."""
     verified: str | None = None
     """The version that was run through the daemon; None: none was."""
+    modes: tuple[ModeInfo, ...] = ()
+    """Those that it is known to have; a session begins with the first, which asks people. Empty:
+    it begins as it is set up."""
+    features: frozenset[Feature] = FEATURES
+    extension: Callable[[Spec], Extension] = lambda spec: NoExtension()
+    """What it adds to the protocol."""
+    ignored: tuple[IgnoredMessage, ...] = ()
+    """Its messages that leave no event, beside those of the protocol."""
+    probe_recipes: ProbeRecipes | None = None
+    """How probes make it act; None: as the agent whose program it is, if it is one's."""
 
 
 def _script(version: str, name: str, executable: str, integrity: str, *, node: bool) -> Package:
@@ -116,6 +130,12 @@ _CLINE = Package(
     executable="bin/cline",
 )
 
+_OPENCODE_ASKS = (
+    '{"*":"ask","read":{"*":"allow","*.env":"ask","*.env.*":"ask"},"list":"allow","glob":"allow",'
+    '"grep":"allow","todowrite":"allow","todoread":"allow","skill":"allow","lsp":"allow",'
+    '"task":"allow"}'
+)
+
 KNOWN_AGENTS: tuple[KnownAgent, ...] = (
     KnownAgent(
         id="claude-acp",
@@ -176,7 +196,11 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         id="opencode-acp",
         name="OpenCode (ACP)",
         command=("opencode", "acp"),
+        # It asks only for what its configuration names, and that is nothing at first.
+        env={"OPENCODE_PERMISSION": _OPENCODE_ASKS},
         package_of="opencode",
+        verified="1.18.33",
+        features=FEATURES | {"fork"},
     ),
     KnownAgent(
         id="qwen",
@@ -184,6 +208,12 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         command=("qwen", "--acp"),
         package=_QWEN,
         credentials=("OPENAI_API_KEY",),
+        verified="0.24.4",
+        modes=qwen.MODES,
+        features=FEATURES | {"planMode"},
+        extension=lambda spec: qwen.QwenExtension(),
+        ignored=qwen.IGNORED,
+        probe_recipes=qwen.PROBE_RECIPES,
     ),
 )
 """By id."""

@@ -113,6 +113,7 @@ class AcpConverter:
         """Stop the turn; one whose message still waits for the session never begins."""
         if self._state.in_turn:
             self._state.is_interrupting = True
+            self._tools.interrupt()
             yield from self._requests.cancel()
             yield Notify(method="session/cancel", params={"sessionId": self._state.session_id})
         elif self._state.queue:
@@ -124,17 +125,16 @@ class AcpConverter:
         self._settings.configure(command)
         if command.permission_mode is not None:
             yield Update(body=SessionUpdated(permission_mode=command.permission_mode))
+        # Told again by the agent when it has taken it, or has not.
+        yield Update(
+            body=SessionUpdated(
+                model=command.model or UNSET,
+                variant=command.variant or UNSET,
+                mode=command.mode or UNSET,
+            )
+        )
         if self._state.phase in (Phase.OPEN, Phase.IN_TURN):
             yield from self._opening.next_switch()
-        elif self._state.session_id is None:
-            # Told again by the agent when the session is open.
-            yield Update(
-                body=SessionUpdated(
-                    model=command.model or UNSET,
-                    variant=command.variant or UNSET,
-                    mode=command.mode or UNSET,
-                )
-            )
 
     # --- Replies ---
 
@@ -244,7 +244,7 @@ class AcpConverter:
         elif message.key is not None:
             error = RpcError(code=METHOD_NOT_FOUND, message=f"{message.method} is not offered here")
             yield Respond(key=message.key, error=error)
-            yield from self._notices.status("refused", message.method, status="failed")
+            yield from self._notices.refused(message.method)
         else:
             # By the protocol it begins with `_`; Qwen Code (0.24.4) has some that do not.
             yield from self._notices.extension(message)

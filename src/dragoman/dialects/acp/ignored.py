@@ -26,6 +26,8 @@ IGNORED = (
     IgnoredMessage(
         where={"method": "elicitation/complete"}, why="a page that nobody waits for was visited"
     ),
+    IgnoredMessage(where={"method": "fs/*"}, why="asked for again, and refused before"),
+    IgnoredMessage(where={"method": "terminal/*"}, why="asked for again, and refused before"),
     IgnoredMessage(
         where={"method": "$/cancel_request"}, why="a request that is answered was cancelled"
     ),

@@ -62,6 +62,12 @@ def open_session(
     return Request(method=method, params=params, tag="open", deadline_s=START_DEADLINE_S)
 
 
+def list_sessions(spec: Spec, cursor: str | None) -> Request:
+    """Ask for the sessions of this directory."""
+    params = {"cwd": spec.directory, **({} if cursor is None else {"cursor": cursor})}
+    return Request(method="session/list", params=params, tag="list", deadline_s=SWITCH_DEADLINE_S)
+
+
 def mcp_servers(
     spec: Spec, takes: native.McpCapabilities
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:

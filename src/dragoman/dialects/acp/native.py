@@ -359,6 +359,7 @@ class SessionCapabilities(CamelCase, frozen=True, kw_only=True):
     resume: Any = None
     fork: Any = None
     close: Any = None
+    list: Any = None
 
 
 class AgentFeatures(CamelCase, frozen=True, kw_only=True):
@@ -423,6 +424,19 @@ class SessionResult(CamelCase, frozen=True, kw_only=True):
     modes: SessionModes | None = None
     models: SessionModels | None = None
     config_options: list[Raw] | None = None
+
+
+class SessionName(CamelCase, frozen=True, kw_only=True):
+    """A session that the agent has."""
+
+    session_id: str = ""
+
+
+class ListResult(CamelCase, frozen=True, kw_only=True):
+    """Some of the sessions that the agent has."""
+
+    sessions: tuple[SessionName, ...] = ()
+    next_cursor: str | None = None
 
 
 class OptionValue(CamelCase, frozen=True, kw_only=True):

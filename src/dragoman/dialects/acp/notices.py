@@ -21,6 +21,15 @@ _CODES = {
     -32602: "invalid_params",
     -32603: "internal_error",
 }
+_NO_WORDS = "Internal error"
+_KINDS = ("errorKind", "errorName", "error_type", "type", "code")
+"""Where agents name what went wrong, in the data of an error."""
+_STATUS = re.compile(r"\b(?:HTTP|status(?: code)?:?|API error:?)?\s*([45]\d\d)\b", re.IGNORECASE)
+_UNREACHABLE = re.compile(
+    r"connection (error|refused)|ECONNREFUSED|unable to connect|fetch failed", re.IGNORECASE
+)
+_WORD = re.compile(r"[A-Za-z][\w.-]*")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNKNOWN = re.compile(
     r"not found|no such|unknown session|does not exist|doesn't exist|ENOENT", re.IGNORECASE
 )
@@ -32,6 +41,7 @@ class Notices:
     def __init__(self) -> None:
         self._plan: bytes | None = None
         self._commands: bytes | None = None
+        self._refused: set[str] = set()
         self._count = 0
 
     def plan(self, entries: Any) -> Iterator[Step]:
@@ -59,6 +69,13 @@ class Notices:
         params = msgspec.json.decode(bytes(message.params))
         yield from self.status(message.method.lstrip("_"), None, params)
 
+    def refused(self, method: str) -> Iterator[Step]:
+        """Asked for what we do not offer. Some ask for it again with each file that they write, and
+        go on without it (OpenCode 1.18.33)."""
+        if method not in self._refused:
+            self._refused.add(method)
+            yield from self.status("refused", method, status="failed")
+
     def status(
         self, label: str, detail: str | None, about: Any = None, status: ItemStatus = "completed"
     ) -> Iterator[Step]:
@@ -76,6 +93,7 @@ class Notices:
     def reset(self) -> None:
         """The process is gone: the next one tells everything anew."""
         self._plan = self._commands = None
+        self._refused.clear()
 
 
 # --- Errors ---
@@ -102,9 +120,10 @@ def error_message(reply: Reply) -> str:
     if isinstance(data, dict):
         found = (data.get(name) for name in ("message", "details", "error", "reason"))
         inner = next((each for each in found if isinstance(each, str) and each), None)
-    if not inner or inner in reply.message:
-        return reply.message or inner or "the agent did not say why"
-    return inner if reply.message in ("", "Internal error") else f"{reply.message}: {inner}"
+    message = reply.message.removeprefix(_NO_WORDS).removeprefix(": ")
+    if not inner or inner in message:
+        return message or inner or reply.message or "the agent did not say why"
+    return f"{message}: {inner}" if message else inner
 
 
 def failure(reply: Reply, code: str | None = None) -> Report:
@@ -113,15 +132,35 @@ def failure(reply: Reply, code: str | None = None) -> Report:
         return Report(message=error_message(reply), code=code or "deadline")
     return Report(
         message=error_message(reply),
-        code=code or _http_code(reply.data) or _CODES.get(reply.code, str(reply.code)),
+        code=code or _http_code(reply) or _kind(reply.data) or _code(reply),
         details={"code": reply.code, "message": reply.message, "data": reply.data},
     )
 
 
-def _http_code(data: Any) -> str | None:
-    """The status with which the model's API has refused, where the agent tells it."""
-    status = data.get("http_status") if isinstance(data, dict) else None
-    return f"http_{status}" if type(status) is int else None
+def _http_code(reply: RpcError) -> str | None:
+    """The status with which the model's API has refused, where the agent tells it: by a name, as
+    the code, or in words."""
+    data = reply.data if isinstance(reply.data, dict) else {}
+    named = (data.get(name) for name in ("http_status", "httpStatus", "statusCode", "status"))
+    for status in (*named, reply.code):
+        if type(status) is int and 400 <= status < 600:
+            return f"http_{status}"
+    found = _STATUS.match(error_message(reply))
+    return None if found is None else f"http_{found[1]}"
+
+
+def _kind(data: Any) -> str | None:
+    if not isinstance(data, dict):
+        return None
+    words = (data.get(name) for name in _KINDS)
+    word = next((each for each in words if isinstance(each, str) and _WORD.fullmatch(each)), None)
+    return None if word is None else _HUMP.sub("_", word).lower()
+
+
+def _code(reply: RpcError) -> str:
+    if _UNREACHABLE.search(error_message(reply)):
+        return "connection_failed"
+    return _CODES.get(reply.code, str(reply.code))
 
 
 def login_wanted(agent: str, methods: tuple[native.AuthMethod, ...], reply: Reply) -> Report:

@@ -13,6 +13,8 @@ from dragoman.dialects.acp.state import Conversation, Phase, Trigger
 from dragoman.steps import Delivered, EndSession, EndTurn, Report, Step, Update
 from dragoman.wire.jsonrpc import Reply, Result
 
+MAX_PAGES = 100
+"""How long a list of sessions is read."""
 NOT_RESUMED = "the agent keeps no sessions: it knows nothing of what was said before"
 
 
@@ -34,6 +36,9 @@ class SessionOpening:
         self._spec = spec
         self._switch: Switch | None = None
         """The setting that is on its way."""
+        self._failure: Reply | None = None
+        """Why the session was not opened, while the agent is asked whether it has it."""
+        self._page_count = 0
 
     @property
     def is_switching(self) -> bool:
@@ -48,7 +53,7 @@ class SessionOpening:
 
     def reset(self) -> None:
         """The process is gone."""
-        self._switch = None
+        self._switch = self._failure = None
 
     def on_reply(self, tag: str, reply: Reply) -> Iterator[Step]:
         """What became of a request on the way."""
@@ -62,6 +67,8 @@ class SessionOpening:
                 yield from self._on_open(native.result_of(reply, native.SessionResult))
             case "open":
                 yield from self._on_not_open(reply)
+            case "list":
+                yield from self._on_list(reply)
             case "switch":
                 yield from self._on_switch(reply)
             case "initialize" | "authenticate":
@@ -117,13 +124,45 @@ class SessionOpening:
         if notices.is_login_wanted(reply):
             yield from self._log_in(reply)
         elif state.resume_id is not None and notices.is_unknown_session(reply):
-            if state.is_tentative:
-                state.forget_tentative()
-                yield from self._ask_for_session()
-            else:
-                yield from self._end_session(notices.error_message(reply), "session_not_found")
+            yield from self._on_unknown(notices.error_message(reply))
+        elif (
+            state.resume_id is not None and state.capabilities.session_capabilities.list is not None
+        ):
+            # Some only say that they failed (OpenCode 1.18.33).
+            self._failure, self._page_count = reply, 0
+            yield launch.list_sessions(self._spec, None)
         else:
             yield from self._refused(notices.failure(reply))
+
+    def _on_unknown(self, why: str) -> Iterator[Step]:
+        """The agent has no such session; one that it never stored is begun anew."""
+        state = self._state
+        if state.is_tentative:
+            state.forget_tentative()
+            yield from self._ask_for_session()
+            return
+        name, id = self._profile.name, state.resume_id
+        message = why if id and id in why else f"{name} has no session {id}: {why}"
+        yield from self._end_session(message, "session_not_found")
+
+    def _on_list(self, reply: Reply) -> Iterator[Step]:
+        """Whether the session that could not be opened is there; a long list comes in pages."""
+        failure, page = self._failure, native.ListResult()
+        if failure is None:
+            return
+        if isinstance(reply, Result):
+            page = native.result_of(reply, native.ListResult)
+        is_there = any(each.session_id == self._state.resume_id for each in page.sessions)
+        self._page_count += 1
+        is_more = page.next_cursor is not None and self._page_count < MAX_PAGES
+        if isinstance(reply, Result) and not is_there and is_more:
+            yield launch.list_sessions(self._spec, page.next_cursor)
+            return
+        self._failure = None
+        if isinstance(reply, Result) and not is_there:
+            yield from self._on_unknown(notices.error_message(failure))
+        else:
+            yield from self._refused(notices.failure(failure))
 
     def _log_in(self, reply: Reply) -> Iterator[Step]:
         """Try what needs no person, once for each process."""

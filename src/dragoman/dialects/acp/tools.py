@@ -46,6 +46,7 @@ class ToolState(Struct, kw_only=True):
     streamed: str = ""
     """What was streamed of its output."""
     is_declined: bool = False
+    is_interrupted: bool = False
 
     @property
     def command(self) -> str | None:
@@ -126,10 +127,11 @@ class ToolCalls:
         """A request is about a call, which may be told of only here. What it says to people is no
         output, and what it calls the input is often less than that."""
         call = self.get(told.tool_call_id)
-        known = call is not None and bool(call.input)
-        about = replace(
-            told, status=None, content=None, raw_input=None if known else told.raw_input
-        )
+        about = replace(told, status=None, content=None)
+        if call is not None and call.input:
+            about = replace(about, raw_input=None)
+        if call is not None and call.kind:
+            about = replace(about, kind=None)
         yield from self.update(about, in_turn=in_turn)
         yield from self.complete_call(told.tool_call_id)
         if (call := self.get(told.tool_call_id)) is not None:
@@ -203,6 +205,11 @@ class ToolCalls:
         if (call := self.get(call_id)) is not None:
             call.is_declined = True
 
+    def interrupt(self) -> None:
+        """A person stopped the turn: what fails now fails for that."""
+        for call in self._calls.values():
+            call.is_interrupted = True
+
     # --- Results ---
 
     def _open(self, key: str, call: ToolState) -> Iterator[Step]:
@@ -233,7 +240,9 @@ class ToolCalls:
         fields: ItemFields = {}
         if code is not None:
             fields["exit_code"] = code
-        if failed and call.is_declined:
+        if failed and call.is_interrupted:
+            fields["reason"] = "interrupted"
+        elif failed and call.is_declined:
             fields["reason"] = "declined"
         if isinstance(call.output, dict) and call.output.get("truncated") is True:
             fields["truncated"] = True

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.adapter import Adapter
 from dragoman.agents import packaged
@@ -122,7 +123,7 @@ class AgentRegistry:
             raise Conflict(f"there is an agent {other!r}; {self._way_out(other)}")
         if len(self._added) >= MAX_ADDED:
             raise Conflict(f"there are {MAX_ADDED} agents that were added; remove some")
-        added = {**self._added, wanted.id: msgspec.structs.replace(wanted, command=table.words)}
+        added = {**self._added, wanted.id: replace(wanted, command=table.words)}
         self._save(added)
         self._added = added
         self._agents = self._combine()
@@ -185,10 +186,11 @@ class AgentRegistry:
     def _make(
         self, known: KnownAgent, table: AgentSettings, source: AgentSource
     ) -> RegisteredAgent:
-        package = known.package
+        package, recipes = known.package, known.probe_recipes
         if known.package_of in self._adapters:
-            shared = self._adapters[known.package_of].package
-            package = shared and msgspec.structs.replace(shared, installed_as=known.package_of)
+            other = self._adapters[known.package_of]
+            package = other.package and replace(other.package, installed_as=known.package_of)
+            recipes = recipes or other.probe_recipes
         adapter = configured(
             known.id,
             name=table.name or known.name,
@@ -200,6 +202,11 @@ class AgentRegistry:
             fs=table.fs,
             terminal=table.terminal,
             auth_method=known.auth_method,
+            modes=known.modes,
+            features=known.features,
+            extension=known.extension,
+            ignored=known.ignored,
+            probe_recipes=recipes,
         )
         return RegisteredAgent(adapter=adapter, source=source, settings=table)
 
@@ -249,7 +256,7 @@ def _table_of(wanted: AddAgent) -> AgentSettings:
         ) from None
     if not words or not words[0]:
         raise InvalidRequest("the command is empty; its first word is a program", field="command")
-    return msgspec.structs.replace(table, command=words)
+    return replace(table, command=words)
 
 
 def _by_id(

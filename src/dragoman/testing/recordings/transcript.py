@@ -222,10 +222,13 @@ def _parse(line: bytes) -> Meta | Entry | Ending | None:
             raise msgspec.ValidationError(f"a recording has no dir {unknown!r}")
 
 
-def _meta(record: _Record) -> Meta:
+def _meta(record: _Record) -> Meta | None:
     if record.meta is not None or not bytes(record.payload):
         return record.meta or Meta()
-    return msgspec.json.decode(record.payload, type=Meta)
+    if not bytes(record.payload).lstrip().startswith(b"{"):
+        return None  # a figure that another recorder noted
+    meta = msgspec.json.decode(record.payload, type=Meta)
+    return None if meta == Meta() else meta
 
 
 def _ending(record: _Record) -> Ending:

@@ -13,16 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.agents import live
-from tests.agents.amp.live.agent import AMP
-from tests.agents.claude.live.agent import CLAUDE
-from tests.agents.codex.live.agent import CODEX
-from tests.agents.live import Bench, Live, LiveAgent, capabilities_of, shared_daemon
+from tests.agents.live import Bench, Live, LiveAgent, capabilities_of
 from tests.agents.live import bench as open_bench
-from tests.agents.opencode.live.agent import OPENCODE
-from tests.agents.pi.live.agent import PI
+from tests.agents.live_agents import AGENTS
 from tests.daemon import Daemon
-
-AGENTS: tuple[LiveAgent, ...] = (AMP, CLAUDE, CODEX, OPENCODE, PI)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -34,13 +28,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("asks_models"):
         able = [each for each in able if each.asks_models]
     metafunc.parametrize("agent", able, ids=lambda each: each.adapter.id, scope="session")
-
-
-@pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon | None]:
-    """A daemon that all scenarios share; None where each is recorded by itself."""
-    with shared_daemon(AGENTS, tmp_path_factory.mktemp("scenarios")) as daemon:
-        yield daemon
 
 
 @pytest.fixture

@@ -13,18 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.agents import live
-from tests.agents.amp.live.agent import AMP
-from tests.agents.claude.live.agent import CLAUDE
-from tests.agents.codex.live.agent import CODEX
-from tests.agents.live import Bench, Live, LiveAgent, capabilities_of, shared_daemon
+from tests.agents.live import Bench, Live, LiveAgent, capabilities_of
 from tests.agents.live import bench as open_bench
-from tests.agents.opencode.live.agent import OPENCODE
-from tests.agents.opencode_acp.live.agent import OPENCODE_ACP
-from tests.agents.pi.live.agent import PI
-from tests.agents.qwen.live.agent import QWEN
+from tests.agents.live_agents import AGENTS
 from tests.daemon import Daemon
-
-AGENTS: tuple[LiveAgent, ...] = (AMP, CLAUDE, CODEX, OPENCODE, OPENCODE_ACP, PI, QWEN)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -38,13 +30,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     name = metafunc.definition.name.removeprefix("test_")
     able = [each for each in able if each.plays is None or name in each.plays]
     metafunc.parametrize("agent", able, ids=lambda each: each.adapter.id, scope="session")
-
-
-@pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon | None]:
-    """A daemon that all scenarios share; None where each is recorded by itself."""
-    with shared_daemon(AGENTS, tmp_path_factory.mktemp("scenarios")) as daemon:
-        yield daemon
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from tests.agents.live import Bench
+from tests.agents.live import Bench, chosen, command
 from tests.agents.opencode.live.agent import OPENCODE
+from tests.daemon import running
 from tests.testing.story import of_type, outcome, said
 
 POET = """---
@@ -60,7 +61,10 @@ def test_an_agent_that_nobody_has_made_is_told_once(opencode: Bench) -> None:
     live.conforms()
 
 
-def test_agents_are_listed_as_modes(opencode: Bench) -> None:
-    modes = opencode.daemon.get("/agents/opencode/modes")["modes"]
+def test_agents_are_listed_as_modes(tmp_path: Path) -> None:
+    command(OPENCODE.adapter)
+    env = {**OPENCODE.environ("http://127.0.0.1:9", tmp_path), **chosen(OPENCODE.adapter)}
+    with running(tmp_path / "data", env=env) as daemon:
+        modes = daemon.get("/agents/opencode/modes")["modes"]
     assert [mode["id"] for mode in modes] == ["build", "plan"]
     assert all(mode["description"] for mode in modes)

@@ -51,10 +51,8 @@ def _turned(run: Run) -> Run:
 def spec_in(adapter: Adapter, transcript: Transcript) -> Spec:
     """The session that was opened first. Its settings are switched to, as in a running one."""
     told = [_json(line.data) for run in transcript for line in run.lines("in")]
-    method, opened = next(
-        ((each["method"], each["params"]) for each in told if each.get("method") in _OPENS),
-        ("session/new", {}),
-    )
+    first = next((each for each in told if each.get("method") in _OPENS), {})
+    opened: dict[str, Any] = first.get("params", {})
     servers = {each["name"]: _server(each) for each in opened.get("mcpServers", ())}
     return replace(
         play.spec_of(adapter, transcript[0].meta),
@@ -62,7 +60,7 @@ def spec_in(adapter: Adapter, transcript: Transcript) -> Spec:
         directory=opened.get("cwd") or "/workspace",
         mcp=servers,
         native_session_id=opened.get("sessionId"),
-        fork=method == "session/fork",
+        fork=first.get("method") == "session/fork",
     )
 
 

@@ -98,6 +98,7 @@ def files(url: str) -> dict[str, str]:
         "model": {"name": "scripted-1"},
         "modelProviders": {"openai": [_model(url, "One", 1), _model(url, "Two", 2)]},
         "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+        "tools": {"todoWrite": {"enabled": True}},
         "ui": {"enableFollowupSuggestions": False},
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},

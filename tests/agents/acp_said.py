@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dragoman.adapter import Adapter, Spec
+from dragoman.dialects.acp.launch import MENTION
 from dragoman.dialects.acp.settings import CATEGORIES
 from dragoman.schema.commands import (
     AnswerPermission,
@@ -90,7 +91,8 @@ def command_of(line: bytes) -> Command | None:
 
 
 def _prompt(blocks: list[dict[str, Any]]) -> Prompt:
-    text = "".join(each["text"] for each in blocks if each["type"] == "text")
+    texts = [each["text"] for each in blocks if each["type"] == "text"]
+    text = "".join(each for each in texts if not each.startswith(MENTION))
     files = tuple(
         Attachment(path=each["uri"].removeprefix("file://"), mime=each.get("mimeType"))
         for each in blocks

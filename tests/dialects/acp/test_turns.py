@@ -76,7 +76,8 @@ def test_a_message_has_its_files() -> None:
     peer = Peer().open()
     files = (Attachment(path="/a b.png", mime="image/png"), Attachment(path="/n.txt", filename="N"))
     peer.send("Look", attachments=files, images={"/a b.png": b"png"})
-    words, image, link = peer.last("session/prompt")["prompt"]
+    words, image, mention, link = peer.last("session/prompt")["prompt"]
+    assert mention["text"] == "Attached file: /n.txt (N)"
     assert words == {"type": "text", "text": "Look"}
     assert (image["type"], image["data"], image["uri"]) == ("image", "cG5n", "file:///a%20b.png")
     assert link == {"type": "resource_link", "uri": "file:///n.txt", "name": "N"}

@@ -152,7 +152,7 @@ PROBE_RECIPES = ProbeRecipes(
     mcp=lambda server, tool, arguments: _call(f"mcp__{server}__{tool}", **arguments),
     # A classifier of commands, and what it writes of itself.
     side=("respond_in_schema", "[SUGGESTION MODE:"),
-    variant="reasoning_effort",
+    variant="reasoning.effort",
     variants=("low", "high"),
 )
 """What `dragoman conform` does with Qwen Code."""

@@ -84,7 +84,7 @@ class QwenAgent(LiveAgent):
         return f"{body['model']}(openai)"
 
     def effort_of(self, body: Any) -> Any:
-        return body["reasoning_effort"]
+        return body["reasoning"]["effort"]
 
     def images_of(self, body: Any) -> list[tuple[str, bytes]]:
         return images_of(body)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dragoman.adapter import Adapter, Spec
+from dragoman.dialects.acp.launch import MENTION
 from dragoman.dialects.acp.settings import CATEGORIES
 from dragoman.schema.commands import (
     AnswerPermission,
@@ -51,10 +52,8 @@ def _turned(run: Run) -> Run:
 def spec_in(adapter: Adapter, transcript: Transcript) -> Spec:
     """The session that was opened first. Its settings are switched to, as in a running one."""
     told = [_json(line.data) for run in transcript for line in run.lines("in")]
-    method, opened = next(
-        ((each["method"], each["params"]) for each in told if each.get("method") in _OPENS),
-        ("session/new", {}),
-    )
+    first = next((each for each in told if each.get("method") in _OPENS), {})
+    opened: dict[str, Any] = first.get("params", {})
     servers = {each["name"]: _server(each) for each in opened.get("mcpServers", ())}
     return replace(
         play.spec_of(adapter, transcript[0].meta),
@@ -62,7 +61,7 @@ def spec_in(adapter: Adapter, transcript: Transcript) -> Spec:
         directory=opened.get("cwd") or "/workspace",
         mcp=servers,
         native_session_id=opened.get("sessionId"),
-        fork=method == "session/fork",
+        fork=first.get("method") == "session/fork",
     )
 
 
@@ -92,7 +91,8 @@ def command_of(line: bytes) -> Command | None:
 
 
 def _prompt(blocks: list[dict[str, Any]]) -> Prompt:
-    text = "".join(each["text"] for each in blocks if each["type"] == "text")
+    texts = [each["text"] for each in blocks if each["type"] == "text"]
+    text = "".join(each for each in texts if not each.startswith(MENTION))
     files = tuple(
         Attachment(path=each["uri"].removeprefix("file://"), mime=each.get("mimeType"))
         for each in blocks

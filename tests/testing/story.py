@@ -99,12 +99,16 @@ def _marked(session_id: str) -> Iterator[int]:
 
 
 def lives(pid: int) -> bool:
-    """The process is there, and is more than a zombie that nobody has reaped."""
+    """The process is there, and is more than a zombie that nobody has reaped.
+
+    One whose threads are still ending has its files open: what is written to it vanishes.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
+        threads = len(os.listdir(f"/proc/{pid}/task"))
     except OSError:
         return False
-    return stat.rpartition(b")")[2].split()[0] != b"Z"
+    return threads > 1 or stat.rpartition(b")")[2].split()[0] != b"Z"
 
 
 def of_type(events: list[Event], type: str) -> list[Any]:

@@ -98,6 +98,7 @@ def files(url: str) -> dict[str, str]:
         "model": {"name": "scripted-1"},
         "modelProviders": {"openai": [_model(url, "One", 1), _model(url, "Two", 2)]},
         "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+        "tools": {"todoWrite": {"enabled": True}},
         "ui": {"enableFollowupSuggestions": False},
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
@@ -151,7 +152,7 @@ PROBE_RECIPES = ProbeRecipes(
     mcp=lambda server, tool, arguments: _call(f"mcp__{server}__{tool}", **arguments),
     # A classifier of commands, and what it writes of itself.
     side=("respond_in_schema", "[SUGGESTION MODE:"),
-    variant="reasoning_effort",
+    variant="reasoning.effort",
     variants=("low", "high"),
 )
 """What `dragoman conform` does with Qwen Code."""

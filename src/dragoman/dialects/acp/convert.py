@@ -201,11 +201,13 @@ class AcpConverter:
         if in_turn:
             yield from self._state.confirm()
         match update:
+            case native.AgentChunk() | native.ThoughtChunk() if not in_turn:
+                yield from self._messages.late(update)
             case native.AgentChunk():
                 self._usage.request(update.meta)
-                yield from self._messages.chunk("message", update, in_turn=in_turn)
+                yield from self._messages.chunk("message", update)
             case native.ThoughtChunk():
-                yield from self._messages.chunk("thought", update, in_turn=in_turn)
+                yield from self._messages.chunk("thought", update)
             case native.ToolUpdate(tool_call_id=call_id):
                 if self._tools.is_new(call_id):
                     yield from self._messages.cut()

@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from dragoman.dialects.acp import native
-from dragoman.schema.items import FileRef, Json, Reasoning, Text
+from dragoman.schema.items import FileRef, Json, Reasoning, Status, Text
 from dragoman.steps import Blob, CompleteItem, Content, Delta, StartItem, Step, whole
 
 Kind = Literal["message", "thought"]
@@ -24,22 +24,22 @@ class Messages:
         self._native_id: str | None = None
         self._key = ""
 
-    def chunk(self, kind: Kind, chunk: native.MessageChunk, *, in_turn: bool) -> Iterator[Step]:
+    def chunk(self, kind: Kind, chunk: native.MessageChunk) -> Iterator[Step]:
         """Say on; a piece of another kind, or with another id, begins something new."""
         block = native.block_of(chunk.content)
         if not isinstance(block, native.TextBlock):
             yield from self.cut()
-            yield from self._whole(content_of(block), chunk.message_id, in_turn=in_turn)
+            yield from self._whole(content_of(block), chunk.message_id)
             return
         if not block.text:
             return
         is_other = chunk.message_id is not None and chunk.message_id != self._native_id
         if self._kind != kind or is_other:
             yield from self.cut()
-            yield self._start(kind, chunk.message_id, in_turn=in_turn)
+            yield self._start(kind, chunk.message_id)
         yield Delta(self._key, block.text, "text" if kind == "message" else "reasoning")
 
-    def _start(self, kind: Kind, native_id: str | None, *, in_turn: bool) -> StartItem:
+    def _start(self, kind: Kind, native_id: str | None) -> StartItem:
         self._kind, self._native_id, self._key = kind, native_id, self._next_key()
         content = (Text(text=""),) if kind == "message" else (Reasoning(text=""),)
         return StartItem(
@@ -48,10 +48,9 @@ class Messages:
             role="assistant",
             native_id=native_id,
             content=content,
-            opens=None if in_turn else False,
         )
 
-    def _whole(self, content: Content, native_id: str | None, *, in_turn: bool) -> Iterator[Step]:
+    def _whole(self, content: Content, native_id: str | None) -> Iterator[Step]:
         """What is no text stands by itself."""
         yield from whole(
             StartItem(
@@ -60,9 +59,24 @@ class Messages:
                 role="assistant",
                 native_id=native_id,
                 content=content,
-                opens=None if in_turn else False,
             )
         )
+
+    def late(self, chunk: native.MessageChunk) -> Iterator[Step]:
+        """A piece that belongs to no turn: it is kept, opens none, and is no part of the next."""
+        block = native.block_of(chunk.content)
+        text = block.text if isinstance(block, native.TextBlock) else None
+        if text == "":
+            return
+        more = content_of(block) if text is None else ()
+        item = StartItem(
+            key=self._next_key(),
+            kind="status",
+            role="system",
+            native_id=chunk.message_id,
+            content=(Status(label="late", detail=text), *more),
+        )
+        yield from whole(item)
 
     def _next_key(self) -> str:
         self._count += 1

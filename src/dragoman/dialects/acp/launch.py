@@ -16,6 +16,7 @@ from dragoman.wire.mcp_config import mcp_server
 START_DEADLINE_S = 120.0
 """Agents on Node take up to 17 s on a busy machine, and a session may start MCP servers."""
 SWITCH_DEADLINE_S = 30.0
+MENTION = "Attached file: "
 
 
 def initialize_params(profile: Profile) -> dict[str, Any]:
@@ -116,14 +117,25 @@ def _pairs(values: dict[str, str]) -> list[dict[str, str]]:
 
 
 def prompt_blocks(prompt: Prompt, takes: native.PromptCapabilities) -> list[dict[str, Any]]:
-    """A person's text, images as they are, and other files as links."""
+    """A person's text, images as they are, and other files as links.
+
+    Their paths are told in words, too: Qwen Code (0.24.4) drops links that lead out of its
+    directory, or to a name with a space in it.
+    """
     blocks: list[dict[str, Any]] = []
     if prompt.text:
         blocks.append({"type": "text", "text": prompt.text})
     for file in prompt.attachments:
         image = prompt.images.get(file.path) if takes.image else None
-        blocks.append(_link(file) if image is None else _image(file, image))
+        blocks += (_mention(file), _link(file)) if image is None else (_image(file, image),)
     return blocks
+
+
+def _mention(file: Attachment) -> dict[str, Any]:
+    name = file.filename
+    is_renamed = name is not None and name != file.path.rpartition("/")[2]
+    text = f"{MENTION}{file.path}" + (f" ({name})" if is_renamed else "")
+    return {"type": "text", "text": text}
 
 
 def _image(file: Attachment, data: bytes) -> dict[str, Any]:

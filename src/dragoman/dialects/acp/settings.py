@@ -43,6 +43,9 @@ class SessionSettings:
             self._target["variant"] = spec.variant
         if spec.agent_mode:
             self._target["mode"] = spec.agent_mode
+        self._due: set[str] = set()
+        """What is still to be brought to its target. Each once: one setting may change another, and
+        an agent may take something else than it is told."""
         self._options: dict[str, native.SelectOption] = {}
         self._modes: native.SessionModes | None = None
         self._models: native.SessionModels | None = None
@@ -52,6 +55,7 @@ class SessionSettings:
     def on_open(self, result: native.SessionResult) -> SessionUpdated:
         """A session is open, with these."""
         self._modes, self._models = result.modes, result.models
+        self._due = set(self._target)
         return self.on_options(native.options_of(result.config_options))
 
     def on_options(self, options: tuple[native.SelectOption, ...]) -> SessionUpdated:
@@ -61,11 +65,19 @@ class SessionSettings:
         return self.current()
 
     def on_mode(self, mode: str) -> SessionUpdated:
-        """The mode is this one now."""
-        if self._modes is not None:
-            self._modes = replace(self._modes, current_mode_id=mode)
+        """The mode is this one now: the agent, or a person by a command of its, has chosen it."""
+        self._take("mode", mode)
         self._target["mode"] = mode
         return SessionUpdated(mode=mode)
+
+    def _take(self, field: str, value: str) -> None:
+        """The agent uses this now."""
+        if field in self._options:
+            self._options[field] = replace(self._options[field], current_value=value)
+        elif field == "mode" and self._modes is not None:
+            self._modes = replace(self._modes, current_mode_id=value)
+        elif field == "model" and self._models is not None:
+            self._models = replace(self._models, current_model_id=value)
 
     def current(self) -> SessionUpdated:
         """What the agent says that it uses."""
@@ -91,6 +103,7 @@ class SessionSettings:
         for field in ("model", "variant", "mode"):
             if value := getattr(command, field):
                 self._target[field] = value
+                self._due.add(field)
 
     def next_switch(self, session_id: str) -> tuple[Switch, Request] | None:
         """The next setting that differs from what is wanted; None: all are as they should be.
@@ -98,14 +111,15 @@ class SessionSettings:
         The model comes first: which variants there are depends on it.
         """
         for field in ("model", "variant", "mode"):
-            value = self._target.get(field)
-            if value is None or value == self._current(field):
+            if field not in self._due:
+                continue
+            self._due.remove(field)
+            value = self._target[field]
+            if value == self._current(field):
                 continue
             request = self._request(field, value, session_id)
-            if request is None:
-                del self._target[field]  # the agent has no such setting
-                continue
-            return Switch(field, value), request
+            if request is not None:  # else the agent has no such setting
+                return Switch(field, value), request
         return None
 
     def _request(self, field: str, value: str, session_id: str) -> Request | None:
@@ -124,17 +138,8 @@ class SessionSettings:
     def on_switched(self, switch: Switch, options: list[msgspec.Raw] | None) -> SessionUpdated:
         """The agent has taken a setting; it may tell all its options with it."""
         if options is not None:
-            update = self.on_options(native.options_of(options))
-            if self._current(switch.field) != switch.value:
-                self._target.pop(switch.field, None)  # it takes another one instead
-            return update
-        if switch.field in self._options:
-            option = replace(self._options[switch.field], current_value=switch.value)
-            self._options[switch.field] = option
-        elif switch.field == "mode" and self._modes is not None:
-            self._modes = replace(self._modes, current_mode_id=switch.value)
-        elif self._models is not None:
-            self._models = replace(self._models, current_model_id=switch.value)
+            return self.on_options(native.options_of(options))
+        self._take(switch.field, switch.value)
         return self.current()
 
     def on_refused(self, switch: Switch) -> None:

@@ -20,6 +20,7 @@ class QwenAgent(LiveAgent):
     unknown_session = "00000000-0000-4000-8000-000000000000"
     error_codes = {400: "http_400", 401: "http_401", 404: "http_404"}  # noqa: RUF012
     asks_under_bypass = True
+    ends_refused_turn = True
     plays = frozenset(
         (
             "text_streams_word_by_word",
@@ -31,7 +32,7 @@ class QwenAgent(LiveAgent):
             "a_command_is_allowed_once",
             "a_command_is_refused_and_the_turn_goes_on",
             "always_still_holds_for_the_next_process",
-            "edits_are_accepted_and_commands_are_not",
+            "to_accept_edits_in_a_running_session",
             "bypass_asks_for_nothing",
             "a_question_is_asked_and_answered",
             "several_questions_are_asked_at_once",
@@ -83,7 +84,7 @@ class QwenAgent(LiveAgent):
         return f"{body['model']}(openai)"
 
     def effort_of(self, body: Any) -> Any:
-        return body["reasoning_effort"]
+        return body["reasoning"]["effort"]
 
     def images_of(self, body: Any) -> list[tuple[str, bytes]]:
         return images_of(body)

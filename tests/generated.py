@@ -76,11 +76,25 @@ MORE_FEATURES: dict[str, Feature] = {
 }
 
 
-README_FEATURES = (
-    "Text Messages", "Streaming Deltas", "Reasoning/Thinking", "Tool Calls", "Command Execution",
-    "File Changes", "Permissions (HITL)", "Questions (HITL)", "Plan Mode", "Subagents", "Images",
-    "MCP Tools", "Usage", "Interrupt", "Steer", "Resume", "Fork",
-)  # fmt: skip
+README_FEATURES: dict[str, Feature] = {
+    "Streams": "streamingDeltas",
+    "Thoughts": "reasoning",
+    "Tools": "toolCalls",
+    "Commands": "commandExecution",
+    "Diffs": "fileChanges",
+    "Permissions": "permissions",
+    "Questions": "questions",
+    "Plans": "planMode",
+    "Subagents": "subagents",
+    "Images": "images",
+    "MCP": "mcpTools",
+    "Usage": "usage",
+    "Interrupt": "interrupt",
+    "Steer": "steer",
+    "Resume": "resume",
+    "Fork": "fork",
+}
+"""What people ask for first. There is room for a line for each agent only."""
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -106,12 +120,13 @@ def columns() -> list[Adapter]:
 
 
 def readme_coverage() -> str:
-    """The same for the README: the features that people ask for first."""
-    names = {**FEATURES, **MORE_FEATURES}
-    return table(
-        ["", *(a.name for a in columns())],
-        _feature_rows({label: names[label] for label in README_FEATURES}, columns()),
+    """The same for the README: a row for each real agent."""
+    real = [agent for agent in columns() if not agent.is_built_in]
+    rows = (
+        [agent.name, *(_mark(agent, feature) for feature in README_FEATURES.values())]
+        for agent in real
     )
+    return table(["", *README_FEATURES], rows)
 
 
 def coverage() -> str:

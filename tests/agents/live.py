@@ -300,7 +300,7 @@ def bench(
 def _case(agent: LiveAgent, request: pytest.FixtureRequest) -> str:
     """What a recording is called: after its scenario, for whichever agent."""
     name, _, parameters = request.node.name.removeprefix("test_").rstrip("]").partition("[")
-    own = [each for each in parameters.split("-") if each not in ("", agent.adapter.id)]
+    own = [each for each in parameters.replace(agent.adapter.id, "", 1).split("-") if each]
     return "_".join([name, *own])
 
 

@@ -59,6 +59,11 @@ def _entry(entry: Entry, prose: Sequence[str]) -> Entry:
 
 
 def _cut(value: Any, prose: Sequence[str]) -> Any:
+    if isinstance(value, dict) and value.get("sessionUpdate") == "available_commands_update":
+        # Qwen Code (0.24.4) tells all of its skills with them, half a megabyte.
+        few = value.get("availableCommands", [])[:3]
+        kept = [{name: each.get(name) for name in ("name", "description")} for each in few]
+        return {"sessionUpdate": value["sessionUpdate"], "availableCommands": kept}
     if isinstance(value, dict):
         return {name: _cut(each, prose) for name, each in value.items()}
     if isinstance(value, list):

@@ -68,6 +68,20 @@ def test_a_command_shows_what_it_printed_and_not_what_is_said_of_it() -> None:
     assert result["truncated"] is True
 
 
+def test_arguments_that_come_in_as_text_are_no_output() -> None:
+    """Before, Kimi Code's arguments were shown as what its tool printed."""
+    peer = Peer().in_turn()
+    made, result = call(
+        peer,
+        {"status": "in_progress", "content": [text('{"command":"to')]},
+        {"status": "in_progress", "content": [text('{"command":"touch a"}')]},
+        {"status": "completed", "content": [text("Done.")], "rawOutput": "Done."},
+        title="Bash", kind="execute", status="pending", content=[text("")],
+    )  # fmt: skip
+    assert (made["command"], result["content"][0]["output"]) == ("touch a", "Done.")
+    assert made["content"][0]["arguments"] == '{"command":"touch a"}'
+
+
 @pytest.mark.parametrize(
     ("told", "name"),
     [

@@ -130,6 +130,13 @@ _CLINE = Package(
     executable="bin/cline",
 )
 
+_GOOSE_MODES = (
+    ModeInfo(id="approve", name="Approve", description="Asks before every tool call."),
+    ModeInfo(id="smart_approve", name="Smart approve", description="Asks for what may do harm."),
+    ModeInfo(id="auto", name="Auto", description="Asks for nothing."),
+    ModeInfo(id="chat", name="Chat", description="Talks, and calls no tools."),
+)
+"""Left alone it begins with `auto`."""
 _OPENCODE_ASKS = (
     '{"*":"ask","read":{"*":"allow","*.env":"ask","*.env.*":"ask"},"list":"allow","glob":"allow",'
     '"grep":"allow","todowrite":"allow","todoread":"allow","skill":"allow","lsp":"allow",'
@@ -183,6 +190,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         id="goose",
         name="Goose",
         command=("goose", "acp"),
+        modes=_GOOSE_MODES,
         package=_GOOSE,
     ),
     KnownAgent(

@@ -25,6 +25,7 @@ MODES = (
 )
 """Left alone it begins with `auto` (0.24.4), in which it asks its model, and not people."""
 _DRAIN = "craft/drainMidTurnQueue"
+_REPEATS = ("qwen/notify/session/mode-update", "qwen/notify/session/model-update")
 
 
 class _Option(Struct, frozen=True):
@@ -45,6 +46,8 @@ class QwenExtension(NoExtension):
     def receive(self, message: Envelope) -> Iterator[Step] | None:
         """It asks for messages that came meanwhile; told once that nobody knows of any, it asks no
         more. Those wait in our queue, where they can be taken back."""
+        if message.method in _REPEATS:
+            return iter(())
         if message.method != _DRAIN or message.key is None:
             return None
         error = RpcError(code=METHOD_NOT_FOUND, message=f"{_DRAIN} is not offered here")
@@ -77,6 +80,7 @@ def _question(asked: _Question) -> Question:
 
 IGNORED = (
     IgnoredMessage(where={"method": _DRAIN}, why="asks for messages that wait in our queue"),
+    *(IgnoredMessage(where={"method": each}, why="repeats a setting") for each in _REPEATS),
 )
 """Messages that leave no event, beside those of the protocol."""
 

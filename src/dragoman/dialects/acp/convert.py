@@ -50,6 +50,7 @@ _FAILURES = {
 }
 _CONTENT = (
     native.UserChunk, native.AgentChunk, native.ThoughtChunk, native.ToolUpdate, native.PlanUpdate,
+    native.PlanContentUpdate, native.PlanRemoval,
 )  # fmt: skip
 """Updates that are part of the history, and repeated when a session is loaded."""
 
@@ -214,6 +215,10 @@ class AcpConverter:
                 yield from self._tools.update(update, in_turn=in_turn)
             case native.PlanUpdate(entries=entries):
                 yield from self._notices.plan(entries)
+            case native.PlanContentUpdate(plan=plan):
+                yield from self._notices.status("plan", None, plan)
+            case native.PlanRemoval(plan_id=plan_id):
+                yield from self._notices.status("plan_removed", None, {"id": plan_id})
             case native.UserChunk():
                 yield from self._on_user_chunk(update)
 

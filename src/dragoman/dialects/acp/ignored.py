@@ -18,6 +18,8 @@ IGNORED = (
     _update("tool_call", "a repetition, when a session is loaded or of what a request told"),
     _update("tool_call_update", "nothing that is shown has changed, or a repetition"),
     _update("plan", "the same list as before, or a repetition when a session is loaded"),
+    _update("plan_update", "a repetition when a session is loaded"),
+    _update("plan_removed", "a repetition when a session is loaded"),
     _update("available_commands_update", "the same commands as before"),
     _update("current_mode_update", "the same mode as before"),
     _update("config_option_update", "nothing that is shown has changed"),

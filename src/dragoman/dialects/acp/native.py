@@ -170,6 +170,18 @@ class PlanUpdate(CamelCase, frozen=True, kw_only=True):
     entries: Any = None
 
 
+class PlanContentUpdate(CamelCase, frozen=True, kw_only=True):
+    """One of several plans, in one of several forms: not stable yet."""
+
+    plan: Any = None
+
+
+class PlanRemoval(CamelCase, frozen=True, kw_only=True):
+    """A plan is let go: not stable yet."""
+
+    plan_id: Any = msgspec.field(name="id", default=None)
+
+
 class CommandsUpdate(CamelCase, frozen=True, kw_only=True):
     """The slash commands that the session has."""
 
@@ -215,6 +227,8 @@ SessionUpdate = (
     | ToolStart
     | ToolUpdate
     | PlanUpdate
+    | PlanContentUpdate
+    | PlanRemoval
     | CommandsUpdate
     | ModeUpdate
     | OptionsUpdate
@@ -229,13 +243,15 @@ UPDATES: dict[str, type[SessionUpdate]] = {
     "tool_call": ToolStart,
     "tool_call_update": ToolUpdate,
     "plan": PlanUpdate,
+    "plan_update": PlanContentUpdate,
+    "plan_removed": PlanRemoval,
     "available_commands_update": CommandsUpdate,
     "current_mode_update": ModeUpdate,
     "config_option_update": OptionsUpdate,
     "session_info_update": InfoUpdate,
     "usage_update": UsageUpdate,
 }
-"""Every kind of version 1."""
+"""Every kind of version 1, and those that are not stable yet."""
 
 
 class _Kind(CamelCase, frozen=True, kw_only=True):

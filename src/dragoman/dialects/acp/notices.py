@@ -50,17 +50,22 @@ class Notices:
         if told == self._plan:
             return
         self._plan = told
-        todos = [each for each in entries if isinstance(each, dict)] if entries else []
+        listed = entries if isinstance(entries, list) else []
+        todos = [each for each in listed if isinstance(each, dict)]
         done = sum(each.get("status") == "completed" for each in todos)
         yield from self.status("plan", f"{done} of {len(todos)} done", {"todos": todos})
 
     def commands(self, commands: Any) -> Iterator[Step]:
         """The slash commands that there are."""
-        told = msgspec.json.encode(commands)
+        listed = [
+            {name: value for name, value in each.items() if name != "_meta"}
+            for each in (commands if isinstance(commands, list) else ())
+            if isinstance(each, dict)
+        ]
+        told = msgspec.json.encode(listed)
         if told == self._commands:
             return
         self._commands = told
-        listed = [each for each in commands if isinstance(each, dict)] if commands else []
         names = ", ".join(f"/{each.get('name')}" for each in listed)
         yield from self.status("commands", names or None, {"commands": listed})
 

@@ -6,6 +6,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from dragoman.dialects.acp import native
 from dragoman.dialects.acp.items import content_of
 from dragoman.schema.items import FileRef, ItemStatus, ToolCall, ToolResult
 from dragoman.steps import CompleteItem, Content, Delta, ItemFields, StartItem, Step
+from dragoman.wire.decode import decode
 from dragoman.wire.diff import diff
 
 CHANGES = ("edit", "delete", "move")
@@ -24,6 +26,7 @@ _ENDS = ("completed", "failed")
 _EXIT_CODES = ("exit_code", "exitCode", "exit")
 """How agents call it; ACP has no word for it."""
 _COMMANDS = ("command", "cmd")
+_any = msgspec.json.Decoder()
 _WORD = re.compile(r"[A-Za-z][\w.:-]*")
 
 
@@ -34,6 +37,8 @@ class ToolState(Struct, kw_only=True):
     title: str | None = None
     kind: str | None = None
     input: Any = None
+    is_told: bool = False
+    """The agent has named its input."""
     output: Any = None
     """The agent's own form of the result."""
     contents: tuple[native.ToolContent, ...] = ()
@@ -149,12 +154,14 @@ class ToolCalls:
         call.title = update.title or call.title
         call.kind = update.kind or call.kind
         if update.raw_input is not None:
-            call.input = update.raw_input
+            call.input, call.is_told = update.raw_input, True
         if update.raw_output is not None:
             call.output = update.raw_output
         if update.content is not None:
-            call.contents = tuple(map(native.tool_content_of, update.content))
-            self._learn_diffs(call, call.contents)
+            contents = tuple(map(native.tool_content_of, update.content))
+            if not _learn_arguments(call, update, contents):
+                call.contents = contents
+            self._learn_diffs(call, contents)
         if update.locations:
             call.paths = tuple(map(self._absolute, _paths(update.locations)))
 
@@ -300,6 +307,19 @@ class ToolCalls:
         self._older.clear()
 
 
+def _learn_arguments(
+    call: ToolState, update: native.ToolUpdate, contents: tuple[native.ToolContent, ...]
+) -> bool:
+    """Whether what a call says are its arguments, as they come in: Kimi Code (2.1.0) tells them
+    nowhere else."""
+    text = _joined(contents)
+    if update.status in _ENDS or call.is_told or not text.startswith("{"):
+        return False
+    with suppress(msgspec.DecodeError):  # there is more to come
+        call.input = decode(text.encode(), _any)
+    return True
+
+
 def text_of(update: native.ToolUpdate) -> str:
     """What an update says."""
     return _joined(tuple(map(native.tool_content_of, update.content or ())))
@@ -331,8 +351,9 @@ def _is_of(tool: str, server: str) -> bool:
 def _exit_code(output: Any) -> int | None:
     if not isinstance(output, dict):
         return None
-    inner = output.get("metadata")
-    for place in (output, inner if isinstance(inner, dict) else {}):
+    inner, more = output.get("metadata"), output.get("contents")
+    parts = more if isinstance(more, list) else []
+    for place in (each for each in (output, inner, *parts) if isinstance(each, dict)):
         for name in _EXIT_CODES:
             if type(code := place.get(name)) is int:
                 return code

@@ -147,7 +147,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     with ExitStack() as stack:
         env = {variable_of(agent.adapter): words}
         daemon = stack.enter_context(running(tmp_path / "data", env=env))
-        yield Bench(agent, daemon, tmp_path, stack)
+        yield Bench(agent, daemon, tmp_path, stack, shares=False)
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from dragoman.facts import (
 )
 from dragoman.schema.commands import Command, PermissionMode
 from dragoman.schema.http import ModeInfo, ModelInfo
+from dragoman.services import ServiceEvent
 from dragoman.steps import Notify, Request, Step
 from dragoman.wire.jsonrpc import Reply
 
@@ -89,6 +90,14 @@ class Requester(Converter, Protocol):
 
     def on_reply(self, tag: str, reply: Reply) -> Iterable[Step]:
         """Translate what became of a request. Raise as in `receive`."""
+
+
+@runtime_checkable
+class ServiceUser(Converter, Protocol):
+    """A converter that has files read and written, and commands run, by the daemon."""
+
+    def on_service(self, event: ServiceEvent) -> Iterable[Step]:
+        """Translate what became of a service that it asked for."""
 
 
 Unused = Literal["model", "mcp", "skills", "variant"]

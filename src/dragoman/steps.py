@@ -16,6 +16,7 @@ from dragoman.facts import Exit
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Outcome, Question, SessionUpdated, Source, Usage
 from dragoman.schema.items import ContentPart, DeltaType, ItemKind, ItemStatus, Role
+from dragoman.services import Service
 from dragoman.wire.jsonrpc import RpcError
 
 
@@ -293,6 +294,10 @@ class Respond(Struct, frozen=True, kw_only=True):
     error: RpcError | None = None
 
 
+class Defer(Struct, frozen=True):
+    """A request of the agent is answered later, and until then nothing else comes of it."""
+
+
 class Claim(Struct, frozen=True):
     """What a shared process says under this native key is for this session, from now on."""
 
@@ -320,7 +325,9 @@ Step = (
     | Delivered
     | Echo
     | Bind
+    | Defer
     | Outgoing
+    | Service
 )
 
 

@@ -20,6 +20,7 @@ import pytest
 
 import dragoman
 from dragoman.agents import adapters
+from dragoman.files import FileService
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session import age
 from dragoman.runtime.session.manager import SessionManager
@@ -136,7 +137,8 @@ class Machine:
         async def run() -> set[str]:
             store = open_store(self._data_dir)
             try:
-                sessions = SessionManager(store, Agents(adapters(), self._settings), self._settings)
+                agents, files = Agents(adapters(), self._settings), FileService(self._settings)
+                sessions = SessionManager(store, agents, self._settings, files)
                 upkeep = Upkeep(
                     sessions,
                     store,

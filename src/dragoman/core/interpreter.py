@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from dragoman.adapter import Adapter, Converter, Requester, Spec
+from dragoman.adapter import Adapter, Converter, Requester, ServiceUser, Spec
 from dragoman.core.fold import SessionState
 from dragoman.core.ignored import is_ignored
 from dragoman.core.items import NewId
@@ -24,6 +24,7 @@ from dragoman.core.written_files import FindFile, WrittenFiles, find_nothing
 from dragoman.facts import Exit, IgnoredMessage
 from dragoman.schema.commands import Command, Interrupt, Prompt
 from dragoman.schema.events import Body, Draft, QueueUpdated, SessionEnded
+from dragoman.services import ServiceEvent
 from dragoman.steps import (
     AskPermission,
     Bind,
@@ -173,6 +174,14 @@ class Interpreter:
         else:
             if message is not None:
                 self._keep(message)
+
+    def on_service(self, event: ServiceEvent) -> None:
+        """Something became of what the converter had the daemon do."""
+        assert isinstance(self._converter, ServiceUser)
+        try:
+            self._run(self._converter.on_service(event), None)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._unparsed(error, None)
 
     def stray(self, error: str, message: bytes | None) -> None:
         """The agent said something that belongs to nothing; it is kept."""

@@ -37,13 +37,14 @@ from dragoman.schema.events import (
     TurnStarted,
 )
 from dragoman.schema.items import ItemKind, ItemStatus, Json, Role, Status, Text
+from dragoman.services import Service
 
 _BETWEEN_TURNS = ("status", "system")
 """Kinds of items that may stand between turns."""
 
 _NO_REASON = "the turn failed; the agent did not say why"
 
-Output = Draft | StoreFile | CopyFile | step.Outgoing | step.Delivered
+Output = Draft | StoreFile | CopyFile | step.Outgoing | Service | step.Delivered
 
 
 class Normalizer:
@@ -134,6 +135,8 @@ class Normalizer:
                 self._agent_ends(given)
             case step.Bind(native_session_id=native, resumable=resumable):
                 self.native_session_id = native if resumable else self.native_session_id
+            case step.Defer():
+                pass
             case _:
                 self.out.append(given)
 

@@ -18,6 +18,7 @@ from dragoman.files.beneath import has_openat2
 from dragoman.files.content import PartialFile, Reading, SizeLimit, open_file
 from dragoman.files.directories import Directory
 from dragoman.files.paths import Names, Root, find, names_of
+from dragoman.files.text import ReplacedText, read_text, replace_text
 from dragoman.files.uploads import U, Upload, Uploads, stopping
 from dragoman.schema.files import FsEntry, FsStat, FsUnpacked, FsWritten
 from dragoman.settings import Settings, default_config
@@ -79,6 +80,17 @@ class FileService:
                 await self.run(draft.do, PartialFile.write, piece)
             size = await self.run(draft.do, PartialFile.commit)
         return FsWritten(path=root.tell(names), bytes_written=size)
+
+    async def read_text(
+        self, directory: Directory, path: str, line: int | None, limit: int | None
+    ) -> str:
+        """A text file, or some lines of it."""
+        return await self.run(lambda: read_text(*self._find(directory, path), line, limit))
+
+    async def write_text(self, directory: Directory, path: str, text: str) -> ReplacedText:
+        """Put a text file in its place; what was there before."""
+        limit = SizeLimit(self._settings.max_upload_bytes, "max_upload_bytes")
+        return await self.run(lambda: replace_text(*self._find(directory, path), text, limit))
 
     async def unpack(
         self, directory: Directory | None, path: str, body: AsyncIterator[bytes]

@@ -146,7 +146,7 @@ class DragomanApp:
             agents = Agents(adapters(), settings, self.token)
             for name, value in agents.secrets.daemon_secrets():
                 logs.redact(value, name)
-            sessions = SessionManager(store, agents, settings)
+            sessions = SessionManager(store, agents, settings, files)
             await sessions.recover()
             daemon = Daemon(
                 settings, store, agents, sessions, files, Directories(settings), self._traffic

@@ -16,6 +16,7 @@ from dragoman.adapter import Adapter, Spec
 from dragoman.agents.mock import ADAPTER
 from dragoman.agents.mock.convert import MockConverter
 from dragoman.facts import Launch
+from dragoman.files import FileService
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.manager import SessionManager
 from dragoman.schema.events import TurnEnded
@@ -43,7 +44,8 @@ async def turns(data_dir: Path, adapter: Adapter, *prompts: str) -> list[dict[st
     """Send the prompts, and wait for as many turns; all events."""
     settings = Settings(data_dir=str(data_dir))
     store = open_store(data_dir)
-    sessions = SessionManager(store, Agents({"mock": adapter}, settings), settings)
+    agents = Agents({"mock": adapter}, settings)
+    sessions = SessionManager(store, agents, settings, FileService(settings))
     await sessions.create("s", CreateSession(agent="mock"), str(data_dir))
     for prompt in prompts:
         await sessions.send("s", Message(message=prompt), None)

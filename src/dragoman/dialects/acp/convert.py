@@ -14,8 +14,10 @@ from dragoman.dialects.acp.notices import Notices
 from dragoman.dialects.acp.opening import SessionOpening
 from dragoman.dialects.acp.profile import Profile
 from dragoman.dialects.acp.requests import PendingRequests
+from dragoman.dialects.acp.services import ClientServices
 from dragoman.dialects.acp.settings import SessionSettings
 from dragoman.dialects.acp.state import Conversation, Phase, Trigger
+from dragoman.dialects.acp.terminals import Terminals
 from dragoman.dialects.acp.tools import ToolCalls
 from dragoman.dialects.acp.usage import UsageMeter
 from dragoman.facts import Exit
@@ -28,6 +30,7 @@ from dragoman.schema.commands import (
     Prompt,
 )
 from dragoman.schema.events import Outcome, SessionUpdated
+from dragoman.services import ServiceEvent
 from dragoman.steps import (
     Delivered,
     Echo,
@@ -63,10 +66,14 @@ class AcpConverter:
         self._state = Conversation(spec)
         self._settings = SessionSettings(spec)
         self._messages = Messages()
-        self._tools = ToolCalls(spec.directory, spec.mcp, self._extension.tool_name)
+        terminals = Terminals()
+        self._tools = ToolCalls(spec.directory, spec.mcp, self._extension.tool_name, terminals)
         self._requests = PendingRequests(self._tools, self._extension)
         self._usage = UsageMeter()
         self._notices = Notices()
+        self._services = ClientServices(
+            spec, profile, self._state, self._messages, self._tools, terminals, self._notices
+        )
         self._opening = SessionOpening(spec, profile, self._state, self._settings, self._notices)
 
     def steers(self) -> bool:
@@ -85,7 +92,7 @@ class AcpConverter:
             case Interrupt():
                 yield from self._interrupt()
             case AnswerPermission() | AnswerQuestion():
-                own = self._extension.answer(command)
+                own = self._extension.answer(command) or self._services.answer(command)
                 yield from self._requests.answer(command) if own is None else own
             case Configure():
                 yield from self._configure(command)
@@ -117,6 +124,8 @@ class AcpConverter:
             self._tools.interrupt()
             yield from self._requests.cancel()
             yield Notify(method="session/cancel", params={"sessionId": self._state.session_id})
+            # Not before: an agent may take a refusal for the end of its work, and end the turn.
+            yield from self._services.cancel()
         elif self._state.queue:
             for prompt in self._state.take_queue():
                 yield Delivered(message_id=prompt.message_id)
@@ -169,9 +178,17 @@ class AcpConverter:
                 return self._requests.visited(done.elicitation_id)
             case "$/cancel_request":
                 taken = native.params_of(envelope, native.CancelParams)
-                return self._requests.cancelled(key_of(taken.request_id))
+                return self._on_cancelled(key_of(taken.request_id))
             case _:
-                return self._on_other(envelope)
+                return self._services.receive(envelope) or self._on_other(envelope)
+
+    def _on_cancelled(self, key: str) -> Iterator[Step]:
+        yield from self._requests.cancelled(key)
+        yield from self._services.cancelled(key)
+
+    def on_service(self, event: ServiceEvent) -> Iterator[Step]:
+        """Translate what became of a file or a terminal that the agent asked for."""
+        return self._services.on_service(event)
 
     def _on_update(
         self, update: native.SessionUpdate, params: native.UpdateParams
@@ -281,6 +298,8 @@ class AcpConverter:
         if end.outcome == "completed":
             yield from self._messages.cut()
         yield from self._requests.cancel()
+        is_interrupted = end.outcome == "interrupted" or self._state.is_interrupting
+        yield from self._services.end_turn(is_interrupted=is_interrupted)
         yield end
         self._messages.forget()
         self._tools.end_turn()
@@ -298,6 +317,7 @@ class AcpConverter:
 
     def on_close(self, exit: Exit) -> Iterator[Step]:
         """Forget what belonged to the process."""
+        yield from self._services.close()
         self._state.close()
         self._opening.reset()
         self._messages.forget()
@@ -306,7 +326,6 @@ class AcpConverter:
         self._usage.reset()
         self._notices.reset()
         self._extension.end_turn()
-        return iter(())
 
 
 def converter_of(profile: Profile) -> Callable[[Spec], AcpConverter]:

@@ -10,6 +10,10 @@ def _update(kind: str, why: str) -> IgnoredMessage:
     return IgnoredMessage(where=where, why=why)
 
 
+def _service(method: str, why: str) -> IgnoredMessage:
+    return IgnoredMessage(where={"method": method}, why=why)
+
+
 IGNORED = (
     IgnoredMessage(where={"id": "dragoman-*"}, why="a request of ours was heard"),
     _update("user_message_chunk", "a person's message, which is shown as it was sent"),
@@ -33,4 +37,11 @@ IGNORED = (
     IgnoredMessage(
         where={"method": "$/cancel_request"}, why="a request that is answered was cancelled"
     ),
+    _service("fs/read_text_file", "a file was read; the tool call tells of it"),
+    _service("fs/write_text_file", "a file that a granted tool call writes; its result tells it"),
+    _service("terminal/create", "a command that a granted tool call runs; its result shows it"),
+    _service("terminal/output", "what is shown already was asked for"),
+    _service("terminal/wait_for_exit", "an exit is waited for; the result tells it"),
+    _service("terminal/kill", "a command was ended; the result tells it"),
+    _service("terminal/release", "a terminal that the tool call shows is not needed any more"),
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from dragoman.wire.decode import decode as decode_json
 from dragoman.wire.jsonrpc import Result, key_of
@@ -305,6 +305,49 @@ class ElicitationComplete(CamelCase, frozen=True, kw_only=True):
     """The page was visited."""
 
     elicitation_id: str
+
+
+class ReadFileParams(CamelCase, frozen=True, kw_only=True):
+    """What is in this file?"""
+
+    path: str
+    line: Annotated[int, Meta(ge=0)] | None = None
+    limit: Annotated[int, Meta(ge=0)] | None = None
+
+
+class WriteFileParams(CamelCase, frozen=True, kw_only=True):
+    """Write all of this file."""
+
+    path: str
+    content: str
+
+
+class EnvVariable(CamelCase, frozen=True, kw_only=True):
+    """A variable of a command's environment."""
+
+    name: str
+    value: str
+
+
+class TerminalParams(CamelCase, frozen=True, kw_only=True):
+    """Run a command."""
+
+    command: str
+    args: tuple[str, ...] | None = None
+    env: tuple[EnvVariable, ...] | None = None
+    cwd: str | None = None
+    output_byte_limit: Annotated[int, Meta(ge=0)] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command with its arguments."""
+        return (self.command, *(self.args or ()))
+
+
+class TerminalName(CamelCase, frozen=True, kw_only=True):
+    """A command that was run."""
+
+    terminal_id: str
 
 
 class CancelParams(CamelCase, frozen=True, kw_only=True):

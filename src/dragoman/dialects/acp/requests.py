@@ -123,8 +123,8 @@ class PendingRequests:
         params = self._pending.pop(answer.key, None)
         match params, answer:
             case native.PermissionParams(), AnswerPermission(reply=reply):
-                if reply == "reject":
-                    self._tools.decline(params.tool_call.tool_call_id)
+                call_id = params.tool_call.tool_call_id
+                self._tools.settle(call_id, is_granted=reply != "reject")
                 kinds = _REJECT if reply == "reject" else _ALLOW
                 yield Respond(key=answer.key, result=_choice(params, kinds))
             case native.PermissionParams(), AnswerQuestion(answers=None):

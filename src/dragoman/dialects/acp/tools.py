@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from dragoman.dialects.acp import native
 from dragoman.dialects.acp.items import content_of
-from dragoman.schema.items import FileRef, ItemStatus, ToolCall, ToolResult
+from dragoman.dialects.acp.terminals import Terminals
+from dragoman.schema.items import FileRef, ItemKind, ItemStatus, Role, ToolCall, ToolResult
 from dragoman.steps import CompleteItem, Content, Delta, ItemFields, StartItem, Step
 from dragoman.wire.decode import decode
 from dragoman.wire.diff import diff
@@ -28,6 +29,21 @@ _EXIT_CODES = ("exit_code", "exitCode", "exit")
 _COMMANDS = ("command", "cmd")
 _any = msgspec.json.Decoder()
 _WORD = re.compile(r"[A-Za-z][\w.:-]*")
+
+
+class Written(Struct, frozen=True):
+    """A text file that the daemon has written for the agent."""
+
+    is_new: bool
+    before: str | None
+    """None: there was none, or it is not known."""
+    after: str
+
+    def file_ref(self, path: str) -> FileRef:
+        """What was done to it; the diff is exact, or there is none."""
+        is_known = self.is_new or self.before is not None
+        text = diff(path, self.before, self.after) if is_known else None
+        return FileRef(path=path, action="write" if self.is_new else "patch", diff=text or None)
 
 
 class ToolState(Struct, kw_only=True):
@@ -49,9 +65,15 @@ class ToolState(Struct, kw_only=True):
     """Its arguments are in the stream."""
     is_result_open: bool = False
     streamed: str = ""
-    """What was streamed of its output."""
+    """What was streamed of what it said."""
+    terminal_text: str = ""
+    """What its terminals have printed, as it came."""
+    written: dict[str, Written] = {}
+    """Files that the daemon has written, by path."""
     is_declined: bool = False
     is_interrupted: bool = False
+    is_granted: bool = False
+    """A person, or a rule, has allowed it."""
 
     @property
     def command(self) -> str | None:
@@ -82,39 +104,51 @@ class ToolState(Struct, kw_only=True):
             case _:
                 return self.text or _text_of(self.output)
 
+    @property
+    def terminal_ids(self) -> tuple[str, ...]:
+        """The terminals that it shows now."""
+        shown = (each for each in self.contents if isinstance(each, native.TerminalContent))
+        return tuple(each.terminal_id for each in shown)
+
 
 class ToolCalls:
     """The tool calls under way, by the agent's ids."""
 
     def __init__(
-        self, directory: str, servers: Iterable[str], name_of: Callable[[Any], str | None]
+        self,
+        directory: str,
+        servers: Iterable[str],
+        name_of: Callable[[Any], str | None],
+        terminals: Terminals,
     ) -> None:
+        self._terminals = terminals
         self._directory = directory
         self._servers = tuple(servers)
         self._name_of = name_of
-        self._calls: dict[str, ToolState] = {}
+        self.under_way: dict[str, ToolState] = {}
+        """The calls without results."""
         self._over: set[str] = set()
         """Calls that have their results, of this turn and the one before."""
         self._older: set[str] = set()
 
     def get(self, call_id: str | None) -> ToolState | None:
         """A call without a result."""
-        return self._calls.get(call_id or "")
+        return self.under_way.get(call_id or "")
 
     def is_new(self, call_id: str) -> bool:
         """Whether nothing was told of a call."""
-        return not (call_id in self._calls or call_id in self._over or call_id in self._older)
+        return not (call_id in self.under_way or call_id in self._over or call_id in self._older)
 
     # --- From the agent ---
 
     def update(self, update: native.ToolUpdate, *, in_turn: bool) -> Iterator[Step]:
         """A call begins, runs, prints or has its result."""
         key = update.tool_call_id
-        call = self._calls.get(key)
+        call = self.under_way.get(key)
         if call is None and not self.is_new(key):
             return
         if call is None:
-            call = self._calls[key] = ToolState(name=self._name(update))
+            call = self.under_way[key] = ToolState(name=self._name(update))
             self._learn(call, update)
             yield self._start(key, call, in_turn=in_turn)
         else:
@@ -124,9 +158,11 @@ class ToolCalls:
         if is_over or call.text or (is_running and call.input):
             yield from self.complete_call(key)
         if is_over:
+            yield from self._show_terminals(key, call)
             yield from self._complete(key, call, failed=update.status == "failed")
         else:
             yield from self._print(key, call)
+            yield from self._show_terminals(key, call)
 
     def announce(self, told: native.ToolUpdate, *, in_turn: bool) -> Iterator[Step]:
         """A request is about a call, which may be told of only here. What it says to people is no
@@ -163,11 +199,11 @@ class ToolCalls:
                 call.contents = contents
             self._learn_diffs(call, contents)
         if update.locations:
-            call.paths = tuple(map(self._absolute, _paths(update.locations)))
+            call.paths = tuple(map(self.absolute, _paths(update.locations)))
 
     def _learn_diffs(self, call: ToolState, contents: tuple[native.ToolContent, ...]) -> None:
         changes = (each for each in contents if isinstance(each, native.DiffContent))
-        call.diffs = {**call.diffs, **{self._absolute(each.path): each for each in changes}}
+        call.diffs = {**call.diffs, **{self.absolute(each.path): each for each in changes}}
 
     def _start(self, key: str, call: ToolState, *, in_turn: bool) -> StartItem:
         return StartItem(
@@ -196,25 +232,25 @@ class ToolCalls:
         given = call.input if isinstance(call.input, dict) else {}
         for name in ("cwd", "workdir", "directory", "dir_path"):
             if isinstance(where := given.get(name), str) and where:
-                return self._absolute(where)
+                return self.absolute(where)
         return self._directory
 
     def complete_call(self, key: str) -> Iterator[Step]:
         """The arguments of a call are known."""
-        call = self._calls.get(key)
+        call = self.under_way.get(key)
         if call is not None and not call.is_complete:
             call.is_complete = True
             content = ToolCall(name=call.name, arguments=call.arguments, call_id=key)
             yield CompleteItem(key=key, content=(content,), fields=self._fields(call))
 
-    def decline(self, call_id: str | None) -> None:
-        """A person refused a call: its failure is theirs."""
+    def settle(self, call_id: str | None, *, is_granted: bool) -> None:
+        """A person allowed a call, and with it what it has us do; or its failure is theirs."""
         if (call := self.get(call_id)) is not None:
-            call.is_declined = True
+            call.is_granted, call.is_declined = is_granted, not is_granted
 
     def interrupt(self) -> None:
         """A person stopped the turn: what fails now fails for that."""
-        for call in self._calls.values():
+        for call in self.under_way.values():
             call.is_interrupted = True
 
     # --- Results ---
@@ -241,8 +277,37 @@ class ToolCalls:
         yield from self._open(key, call)
         yield Delta(result_key(key), fresh, "output")
 
+    def _show_terminals(self, key: str, call: ToolState) -> Iterator[Step]:
+        """A call shows a terminal from when it first names it."""
+        for terminal_id in call.terminal_ids:
+            terminal = self._terminals.all.get(terminal_id)
+            if terminal is not None and terminal.call_id is None:
+                terminal.call_id = key
+                yield from self.print_terminal(key, terminal.output.beginning)
+
+    def print_terminal(self, key: str, text: str) -> Iterator[Step]:
+        """A terminal that a call shows has printed more."""
+        call = self.under_way.get(key)
+        if call is None or not text:
+            return
+        yield from self.complete_call(key)
+        yield from self._open(key, call)
+        call.terminal_text += text
+        yield Delta(result_key(key), text, "output")
+
+    def _output(self, key: str, call: ToolState) -> str:
+        """All that a call has said and printed; some put what was printed into words in the end."""
+        terminals = self._terminals.of_call(key)
+        if not terminals or (call.text and not call.terminal_ids):
+            return call.printed
+        endings = (each.output.ending for each in terminals)
+        return call.text + call.terminal_text + "".join(endings) or call.printed
+
     def _complete(self, key: str, call: ToolState, *, failed: bool) -> Iterator[Step]:
         code = _exit_code(call.output)
+        terminals = self._terminals.of_call(key)
+        if code is None and terminals and terminals[-1].exit is not None:
+            code = terminals[-1].exit.code
         status: ItemStatus = "failed" if failed or code else "completed"
         fields: ItemFields = {}
         if code is not None:
@@ -251,20 +316,23 @@ class ToolCalls:
             fields["reason"] = "interrupted"
         elif failed and call.is_declined:
             fields["reason"] = "declined"
-        if isinstance(call.output, dict) and call.output.get("truncated") is True:
+        is_cut = isinstance(call.output, dict) and call.output.get("truncated") is True
+        if is_cut or any(each.output.is_cut for each in terminals):
             fields["truncated"] = True
+        output = self._output(key, call)
         yield from self._open(key, call)
         yield CompleteItem(
             key=result_key(key),
             content=(
-                ToolResult(call_id=key, output=call.printed),
+                ToolResult(call_id=key, output=output),
                 *self._more(call, failed=failed),
             ),
             status=status,
             fields=fields,
         )
-        del self._calls[key]
+        del self.under_way[key]
         self._over.add(key)
+        self._terminals.forget_released(key)
 
     def _more(self, call: ToolState, *, failed: bool) -> Content:
         """What stands in a result beside its text."""
@@ -275,34 +343,38 @@ class ToolCalls:
             elif isinstance(each, native.PlainContent):
                 block = native.block_of(each.content)
                 parts += () if isinstance(block, native.TextBlock) else content_of(block)
+        parts += (each.file_ref(path) for path, each in call.written.items())
         return tuple(parts) if failed else (*parts, *self._files(call))
 
     def _files(self, call: ToolState) -> Iterator[FileRef]:
         for path, change in call.diffs.items():
+            if path in call.written:
+                continue
             is_new = not change.old_text
             text = diff(path, None if is_new else change.old_text, change.new_text)
             yield FileRef(path=path, action="write" if is_new else "patch", diff=text or None)
-        if call.diffs:
+        if call.diffs or call.written:
             return
         if call.kind == "read":
             yield from (FileRef(path=path, action="read") for path in call.paths)
         elif call.kind in CHANGES:
             yield from (FileRef(path=path, action="patch") for path in call.paths)
 
-    def _absolute(self, path: str) -> str:
+    def absolute(self, path: str) -> str:
+        """A path as it stands in the transcript."""
         return posixpath.normpath(posixpath.join(self._directory, path))
 
     # --- Ends ---
 
     def end_turn(self) -> None:
         """Forget the calls of the turn; what still comes of them is over."""
-        self._older = self._over | self._calls.keys()
+        self._older = self._over | self.under_way.keys()
         self._over = set()
-        self._calls.clear()
+        self.under_way.clear()
 
     def reset(self) -> None:
         """Forget everything: the process is gone."""
-        self._calls.clear()
+        self.under_way.clear()
         self._over.clear()
         self._older.clear()
 
@@ -334,6 +406,41 @@ def _joined(contents: tuple[native.ToolContent, ...]) -> str:
 def result_key(key: str) -> str:
     """The key of a call's result."""
     return f"{key}:result"
+
+
+class OwnCall(Struct, frozen=True, kw_only=True):
+    """Something that the daemon did, and no call of the agent's tells of."""
+
+    key: str
+    name: str
+    arguments: dict[str, Any]
+    fields: ItemFields = {}
+    output: str = ""
+    files: tuple[FileRef, ...] = ()
+    is_failed: bool = False
+    result_fields: ItemFields = {}
+
+    def steps(self) -> Iterator[Step]:
+        """A call and its result."""
+        text = msgspec.json.encode(self.arguments).decode()
+        call: Content = (ToolCall(name=self.name, arguments=text, call_id=self.key),)
+        result: Content = (ToolResult(call_id=self.key, output=self.output), *self.files)
+        yield self._start("tool_call", self.key, call, self.fields)
+        yield CompleteItem(key=self.key, content=call, source="daemon")
+        yield self._start("tool_result", result_key(self.key), result, {})
+        yield CompleteItem(
+            key=result_key(self.key),
+            content=result,
+            status="failed" if self.is_failed else "completed",
+            fields=self.result_fields,
+            source="daemon",
+        )
+
+    def _start(self, kind: ItemKind, key: str, content: Content, fields: ItemFields) -> StartItem:
+        role: Role = "assistant" if kind == "tool_call" else "tool"
+        return StartItem(
+            key=key, kind=kind, role=role, content=content, fields=fields, source="daemon"
+        )
 
 
 def _paths(locations: Any) -> Iterator[str]:

@@ -48,7 +48,8 @@ def _entry(
     tree = tuple(info for info in map(_info, _family(child, living, below)) if info is not None)
     if not tree or tree[0].pid != child.pid:
         return None
-    holder = holders.get(child.mark, _NOBODY)
+    # A session's commands have its mark, with their own names behind it.
+    holder = holders.get(child.mark.partition("/")[0], _NOBODY)
     return AgentProcess(
         pid=child.pid,
         purpose=holder.purpose,

@@ -31,11 +31,13 @@ from dragoman.errors import (
     StorageFull,
     Unavailable,
 )
+from dragoman.files import Directories, FileService
 from dragoman.runtime.processes import linux, stderr
 from dragoman.runtime.processes.running import Holder, running_processes
 from dragoman.runtime.processes.stale import kill_stale
 from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.runtime.session import attachments
+from dragoman.runtime.session.agent_services import TextFiles
 from dragoman.runtime.session.concurrency import ConcurrencyLimits
 from dragoman.runtime.session.delete_conversation import delete_conversation
 from dragoman.runtime.session.missing_agent import absent
@@ -80,10 +82,13 @@ def ensure_id(session_id: str) -> None:
 class SessionManager:
     """The sessions that can be talked to. Reading their history needs only the store."""
 
-    def __init__(self, store: Store, agents: Agents, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, agents: Agents, settings: Settings, files: FileService
+    ) -> None:
         self.store = store
         self._agents = agents
         self._settings = settings
+        self._files = TextFiles(files, Directories(settings))
         self._limits = ConcurrencyLimits(settings.max_processes, settings.max_turns)
         self._mark = linux.mark_of(Path(settings.data_dir))
         self._live: dict[str, asyncio.Task[Session]] = {}
@@ -274,6 +279,7 @@ class SessionManager:
             self._settings,
             self._mark,
             redactor,
+            self._files,
             self._limits,
             self._forget,
             self._reopen,

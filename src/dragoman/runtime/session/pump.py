@@ -27,14 +27,16 @@ from dragoman.runtime.processes.stderr import StderrFile
 from dragoman.runtime.provision.agents import Agents, InstalledAgent
 from dragoman.runtime.session import agent_files
 from dragoman.runtime.session.adapter_defects import report_defect
+from dragoman.runtime.session.agent_services import AgentServices, TextFiles
 from dragoman.runtime.session.containment import is_beneath
 from dragoman.runtime.session.journal import Journal
 from dragoman.runtime.session.message_queue import MessageQueue
 from dragoman.runtime.session.spec import spec_of
 from dragoman.schema.commands import Command, Prompt
 from dragoman.schema.events import Body, Draft, ItemDelta
+from dragoman.services import Service
 from dragoman.settings import Settings, child_environ
-from dragoman.steps import Delivered
+from dragoman.steps import Delivered, Outgoing
 from dragoman.store import SessionRow, Store
 from dragoman.store.ids import new_id
 from dragoman.wire.jsonl import Oversize
@@ -59,6 +61,7 @@ class Pump:
         settings: Settings,
         mark: str,
         redactor: Redactor | None,
+        files: TextFiles,
         wake: Callable[[], None],
     ) -> None:
         self.process: Channel | None = None
@@ -90,6 +93,9 @@ class Pump:
             find_file=partial(agent_files.find, row.directory, settings.data_dir),
             loop_limit=settings.loop_limit,
         )
+        self._services = AgentServices(
+            row.directory, files, mark, wake, store, settings.stop_deadline_s
+        )
         self.journal = Journal(store, row.session_id, row.state, redactor, wake)
 
     @property
@@ -109,9 +115,9 @@ class Pump:
 
     @property
     def spare(self) -> bool:
-        """The process does nothing, and the next one can go on where it stopped."""
-        can_go = self._resumable or self._blank
-        return self.process is not None and not self.at_work and can_go
+        """The process does nothing, nor a command of its, and the next one can go on."""
+        is_idle = not self.at_work and not self._services.is_running
+        return self.process is not None and is_idle and (self._resumable or self._blank)
 
     @property
     def _resumable(self) -> bool:
@@ -134,6 +140,7 @@ class Pump:
         if process is None:
             return True
         self._hear(process)
+        self._hear_services()
         if self.interpreter.ended:
             await self.stop()  # whoever reads of the end finds no process left
         outputs = self.interpreter.take()
@@ -150,8 +157,9 @@ class Pump:
             await self.journal.settle()
         elif process.drained:
             self.process = None
+            await self._services.end()
             await self._on_exit(process.exit())
-        elif process.waiting:
+        elif process.waiting or self._services.waiting:
             self._wake()
             return False
         else:
@@ -167,6 +175,10 @@ class Pump:
                 # What was held for a claim was said before the rest of this.
                 process.put_back(len(heard) - number)
                 return
+
+    def _hear_services(self) -> None:
+        for event in self._services.take():
+            self.interpreter.on_service(event)
 
     def _interpret(self, heard: AgentMessage) -> None:
         match heard:
@@ -207,6 +219,7 @@ class Pump:
             self.mail.requeue()  # nobody has heard it: the next process does
         else:
             self.take_back_mail()
+        self._hear_services()
         self.interpreter.on_close(exit, resumable=self._resumable)
         await self.flush()
 
@@ -238,12 +251,19 @@ class Pump:
                     await self.journal.settle()
                     drafts, delivered = [], []
                     try:
-                        await self.process.send(output)
+                        await self._act(self.process, output)
                     except errors.DaemonError as error:
                         failure = error
         await self.journal.write(drafts, delivered=delivered, idle=self.interpreter.idle)
         if failure is not None:
             raise failure
+
+    async def _act(self, process: Channel, output: Outgoing | Service) -> None:
+        """Do something outside; all that was said before is stored."""
+        if isinstance(output, Service):
+            await self._services.begin(output)
+        else:
+            await process.send(output)
 
     async def _copy_file(self, source: str, path: Path) -> None:
         closed = self._settings.data_dir
@@ -286,6 +306,7 @@ class Pump:
         spec = msgspec.structs.replace(spec, agent_version=found.version or spec.agent_version)
         launch = self._adapter.launch(spec, found.command)
         self._lifetime = launch.lifetime
+        self._services.env = launch.env
         self.process = process = await self._open(launch, found)
         self._proven, self._resumes = False, self._state.confirmed
         log.info("agent started", extra={"session": self._row.session_id, "pid": process.pid})
@@ -331,14 +352,16 @@ class Pump:
             return None
         if process.shared and self.in_turn:
             await self._call_off()
-        await process.end(
+        ending = process.end(
             self._settings.stop_deadline_s, patience_s=patience_s, at_work=self.at_work
         )
+        await asyncio.gather(ending, self._services.end())
         if process.shared:
             # It goes on for others; what it has started for this session does not.
             await asyncio.wrap_future(process_tree.submit_sweep(self._mark))
         while not process.drained:
             self._hear(process)
+        self._hear_services()
         self.process = None
         self.mail.requeue()
         exit = process.exit()

@@ -17,6 +17,7 @@ from dragoman import errors, logs
 from dragoman.adapter import Adapter
 from dragoman.core.daemon_events import draft
 from dragoman.runtime.provision.agents import Agents
+from dragoman.runtime.session.agent_services import TextFiles
 from dragoman.runtime.session.attachments import prompt_of
 from dragoman.runtime.session.calls import CallQueue
 from dragoman.runtime.session.concurrency import ConcurrencyLimits
@@ -54,6 +55,7 @@ class Session:
         settings: Settings,
         mark: str,
         redactor: Redactor | None,
+        files: TextFiles,
         limits: ConcurrencyLimits,
         on_end: Callable[[Session], None],
         on_outdated: Callable[[Session], None],
@@ -74,7 +76,9 @@ class Session:
         """More has happened than that the agent went on with a text."""
         self._calls = CallQueue(self._wake, self._ended)
         mark = f"{mark}:{row.session_id}"
-        self._pump = Pump(row, adapter, agents, store, settings, mark, redactor, self._news.set)
+        self._pump = Pump(
+            row, adapter, agents, store, settings, mark, redactor, files, self._news.set
+        )
         self._mail = self._pump.mail
         self._interpreter = self._pump.interpreter
         self._pump.journal.on_degraded = self._excuse

@@ -75,6 +75,9 @@ class Package(Struct, frozen=True, kw_only=True):
     """`linux-x64` and the like → what npm must report for `version`."""
     executable: str | Mapping[str, str]
     """Where the executable is, inside the package: everywhere, or by platform."""
+    compressed: str = ""
+    """Where it is compressed with Brotli, inside the package, until it is installed; empty: it is
+    not."""
     former: Mapping[str, str] = {}
     """Where older versions have it, by platform, if elsewhere."""
     suffixes: Mapping[str, str] = {}

@@ -81,6 +81,12 @@ class LiveAgent(ABC):
     """It asks whatever the permission mode is, and a rule answers."""
     ends_refused_turn = False
     """A refusal ends the turn: the model hears of it with the next message."""
+    refused_outcome = "completed"
+    """How a turn ends in which a person refused something, without a reason."""
+    heads_questions = True
+    """A question may have a header."""
+    too_long = "max_output_tokens"
+    """What its error says of an answer that is longer than the model may write."""
     plays: frozenset[str] | None = None
     """The scenarios that it plays, by the names of their tests; None: all. Of several agents that
     speak a dialect, each leaves out what another one has shown of it, what the dialect has no words
@@ -119,6 +125,10 @@ class LiveAgent(ABC):
     def ask(self, *questions: Block) -> Block:
         """Questions to the person."""
         raise NotImplementedError
+
+    def sent(self, text: str) -> str:
+        """A person's message, as it stands in a request to the model."""
+        return text
 
     @abstractmethod
     def model_of(self, body: Any) -> str:

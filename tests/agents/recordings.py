@@ -82,7 +82,8 @@ def _said(agent: str) -> Any:
     """`said.py` of an agent: `command_of(line)`.
 
     Where it has them: `spec_of(adapter, meta)` or `spec_in(adapter, transcript)`, how the session
-    was created, and `amended(transcript)`, what another driver than ours left out.
+    was created, `amended(transcript)`, what another driver than ours left out, and `reads(data)`,
+    whether a further transcript is in the format that the adapter speaks.
     """
     return importlib.import_module(f"tests.agents.{folder_of(agent)}.said")
 
@@ -108,7 +109,8 @@ def _further(folders: str) -> Iterator[Case]:
     for each in filter(None, folders.split(":")):
         agent, _, folder = each.partition("=")
         for path in sorted(Path(folder).glob("*.jsonl")):
-            if is_transcript(path):
+            reads = getattr(_said(agent), "reads", lambda data: True)
+            if is_transcript(path) and reads(path.read_bytes()):
                 yield Case(agent, path.stem, path, None)
 
 

@@ -53,7 +53,7 @@ def test_every_character_survives(bench: Bench) -> None:
     events = live.turn(ODD)
     assert said(events) == [ODD]
     assert [text(item) for item in items(events, "message", "user")] == [ODD]
-    assert live.model.mains[0].text == ODD
+    assert live.model.mains[0].text == bench.agent.sent(ODD)
     live.conforms()
 
 

@@ -62,7 +62,7 @@ def test_a_command_is_refused_and_the_turn_goes_on(bench: Bench) -> None:
     assert (result["status"], result["reason"]) == ("failed", "declined")
     assert "exit_code" not in result
     answers = [] if bench.agent.ends_refused_turn else ["Then not."]
-    assert (said(events), outcome(events)) == (answers, "completed")
+    assert (said(events), outcome(events)) == (answers, bench.agent.refused_outcome)
     assert names(live) == []
 
 
@@ -111,7 +111,7 @@ def test_edits_are_accepted_and_commands_are_not(bench: Bench) -> None:
     while "out.txt" not in str(live.until("permission.requested")["data"]):
         pass  # what the mode answers by itself is asked for, too
     request = of_type(live.events(), "permission.requested")[-1]
-    live.reply({"data": request}, "reject")
+    live.reply({"data": request}, "reject", message="Not there.")
     answer(live, "once")
     live.until("turn.ended")
     results = items(live.conforms(), "tool_result")

@@ -34,7 +34,7 @@ def test_a_question_is_asked_and_answered(bench: Bench) -> None:
     if bench.agent.asks_plainly:
         assert one["options"][1] == {"label": "Blue"}
     else:
-        assert one["header"] == "Colour"
+        assert one.get("header") == ("Colour" if bench.agent.heads_questions else None)
         assert one["options"][1] == {"label": "Blue", "description": "It is Blue."}
     assert (request["source"], request["synthetic"]) == ("agent", False)
     assert live.info["status"] == "waiting"
@@ -64,8 +64,9 @@ def test_several_questions_are_asked_at_once(bench: Bench) -> None:
     )
     live.send("Ask me")
     request = live.until("question.requested")
-    headers = [each["header"] for each in request["data"]["questions"]]
-    assert headers == ["Colour", "Size", "Cheese"]
+    if bench.agent.heads_questions:
+        headers = [each["header"] for each in request["data"]["questions"]]
+        assert headers == ["Colour", "Size", "Cheese"]
     live.answer(request, ["Blue"], ["L"], ["One with holes"])
     live.until("turn.ended")
     assert "One with holes" in asked(live, 2)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from dragoman.dialects.acp.native import Envelope, PermissionParams
-from dragoman.dialects.acp.profile import NoExtension
+from dragoman.dialects.acp.profile import NoExtension, SessionAccess
 from dragoman.facts import Block, IgnoredMessage, ProbeRecipes
 from dragoman.schema.events import Question, QuestionOption
 from dragoman.schema.http import ModeInfo
@@ -43,7 +43,7 @@ class _Question(Struct, frozen=True, rename="camel"):
 class QwenExtension(NoExtension):
     """Qwen Code's own words (0.24.4)."""
 
-    def receive(self, message: Envelope) -> Iterator[Step] | None:
+    def receive(self, message: Envelope, session: SessionAccess) -> Iterator[Step] | None:
         """It asks for messages that came meanwhile; told once that nobody knows of any, it asks no
         more. Those wait in our queue, where they can be taken back."""
         if message.method in _REPEATS:

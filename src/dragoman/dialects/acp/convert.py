@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import assert_never
 
+import msgspec
 from msgspec import UNSET
 
 from dragoman.adapter import Spec
 from dragoman.dialects.acp import launch, native, notices
+from dragoman.dialects.acp.access import ExtensionAccess
 from dragoman.dialects.acp.items import Messages
 from dragoman.dialects.acp.notices import Notices
 from dragoman.dialects.acp.opening import SessionOpening
+from dragoman.dialects.acp.owner import MAIN, Owner
 from dragoman.dialects.acp.profile import Profile
 from dragoman.dialects.acp.requests import PendingRequests
 from dragoman.dialects.acp.services import ClientServices
 from dragoman.dialects.acp.settings import SessionSettings
 from dragoman.dialects.acp.state import Conversation, Phase, Trigger
+from dragoman.dialects.acp.subagents import Subagents
 from dragoman.dialects.acp.terminals import Terminals
 from dragoman.dialects.acp.tools import ToolCalls
 from dragoman.dialects.acp.usage import UsageMeter
@@ -32,6 +36,7 @@ from dragoman.schema.commands import (
 from dragoman.schema.events import Outcome, SessionUpdated
 from dragoman.services import ServiceEvent
 from dragoman.steps import (
+    BeginTurn,
     Delivered,
     Echo,
     EndTurn,
@@ -56,6 +61,8 @@ _CONTENT = (
     native.PlanContentUpdate, native.PlanRemoval,
 )  # fmt: skip
 """Updates that are part of the history, and repeated when a session is loaded."""
+_BEGINNINGS = (native.AgentChunk, native.ThoughtChunk, native.ToolStart)
+"""Updates by which an agent begins a turn by itself."""
 
 
 class AcpConverter:
@@ -63,18 +70,32 @@ class AcpConverter:
 
     def __init__(self, spec: Spec, profile: Profile) -> None:
         self._extension = profile.extension(spec)
+        self._subagent_sessions = profile.subagent_sessions
+        self._confirms_messages = profile.confirms_messages
         self._state = Conversation(spec)
-        self._settings = SessionSettings(spec)
-        self._messages = Messages()
+        self._settings = SessionSettings(spec, profile)
+
         terminals = Terminals()
-        self._tools = ToolCalls(spec.directory, spec.mcp, self._extension.tool_name, terminals)
+
+        def tools_of(owner: Owner) -> ToolCalls:
+            return ToolCalls(spec.directory, spec.mcp, self._extension.tool_name, terminals, owner)
+
+        self._messages = Messages()
+        self._tools = tools_of(MAIN)
+        self._subagents = Subagents(tools_of)
         self._requests = PendingRequests(self._tools, self._extension)
         self._usage = UsageMeter()
         self._notices = Notices()
         self._services = ClientServices(
             spec, profile, self._state, self._messages, self._tools, terminals, self._notices
         )
-        self._opening = SessionOpening(spec, profile, self._state, self._settings, self._notices)
+        self._opening = SessionOpening(
+            spec, profile, self._state, self._settings, self._notices, self._extension
+        )
+        self._access = ExtensionAccess(
+            self._state, self._messages, self._tools, self._subagents, self._requests,
+            self._notices, self._end_turn,
+        )  # fmt: skip
 
     def steers(self) -> bool:
         """Say no: the protocol has no word for it."""
@@ -92,7 +113,7 @@ class AcpConverter:
             case Interrupt():
                 yield from self._interrupt()
             case AnswerPermission() | AnswerQuestion():
-                own = self._extension.answer(command) or self._services.answer(command)
+                own = self._services.answer(command)
                 yield from self._requests.answer(command) if own is None else own
             case Configure():
                 yield from self._configure(command)
@@ -100,9 +121,11 @@ class AcpConverter:
                 assert_never(command)
 
     def _send_next(self) -> Iterator[Step]:
-        """Begin a turn. No word of the agent's says that it has a message, so one counts as
-        delivered when it is sent, and is never sent twice."""
+        """Begin a turn. The protocol has no word that an agent has a message, so one counts as
+        delivered when it is sent, and is never sent twice; unless the agent has such a word."""
         if self._state.phase is not Phase.OPEN or self._opening.is_switching:
+            return
+        if not self._extension.is_ready():
             return
         if not self._state.queue:
             return
@@ -110,7 +133,9 @@ class AcpConverter:
         self._state.trigger(Trigger.SEND)
         self._state.is_interrupting = False
         blocks = launch.prompt_blocks(prompt, self._state.capabilities.prompt_capabilities)
-        yield Delivered(message_id=prompt.message_id)
+        self._state.sent_id = prompt.message_id
+        if not self._confirms_messages:
+            yield from self._state.deliver()
         yield self._request("session/prompt", "prompt", prompt=blocks)
 
     def _request(self, method: str, tag: str, **params: object) -> Request:
@@ -143,7 +168,9 @@ class AcpConverter:
                 mode=command.mode or UNSET,
             )
         )
-        if self._state.phase in (Phase.OPEN, Phase.IN_TURN):
+        if command.permission_mode is not None:
+            yield from self._opening.set_permission()
+        if self._state.is_open:
             yield from self._opening.next_switch()
 
     # --- Replies ---
@@ -194,9 +221,14 @@ class AcpConverter:
         self, update: native.SessionUpdate, params: native.UpdateParams
     ) -> Iterator[Step]:
         is_replay = self._state.phase in (Phase.OPENING, Phase.SETTING)
-        if isinstance(update, _CONTENT):
-            if not is_replay and not self._extension.is_replay(params.meta):
-                yield from self._on_content(update)
+        is_content = isinstance(update, _CONTENT)
+        if is_content and (is_replay or self._extension.is_replay(params.meta)):
+            return
+        if self._is_subagents(params.session_id):
+            yield from self._on_subagent(params.session_id, update)
+            return
+        if is_content:
+            yield from self._on_content(update, self._extension.turn_id(params.meta))
             return
         match update:
             case native.CommandsUpdate(available_commands=commands):
@@ -214,9 +246,13 @@ class AcpConverter:
             case native.UnknownUpdate(kind=kind):
                 yield Unparsed(error=f"an unknown kind of update: {kind!r}", location="acp")
 
-    def _on_content(self, update: native.SessionUpdate) -> Iterator[Step]:
+    def _on_content(self, update: native.SessionUpdate, turn_id: str | None) -> Iterator[Step]:
+        if isinstance(update, _BEGINNINGS) and self._state.is_new_turn(turn_id):
+            self._state.trigger(Trigger.BEGIN)
+            yield BeginTurn()
         in_turn = self._state.in_turn
         if in_turn:
+            self._state.turn_id = turn_id or self._state.turn_id
             yield from self._state.confirm()
         match update:
             case native.AgentChunk() | native.ThoughtChunk() if not in_turn:
@@ -229,7 +265,7 @@ class AcpConverter:
             case native.ToolUpdate(tool_call_id=call_id):
                 if self._tools.is_new(call_id):
                     yield from self._messages.cut()
-                yield from self._tools.update(update, in_turn=in_turn)
+                yield from self._tools.update(self._extension.tool(update), in_turn=in_turn)
             case native.PlanUpdate(entries=entries):
                 yield from self._notices.plan(entries)
             case native.PlanContentUpdate(plan=plan):
@@ -238,6 +274,28 @@ class AcpConverter:
                 yield from self._notices.status("plan_removed", None, {"id": plan_id})
             case native.UserChunk():
                 yield from self._on_user_chunk(update)
+
+    def _is_subagents(self, session_id: str) -> bool:
+        own = ("", self._state.session_id)
+        return self._subagent_sessions and self._state.is_open and session_id not in own
+
+    def _on_subagent(self, session_id: str, update: native.SessionUpdate) -> Iterator[Step]:
+        """What a subagent says and does. Its commands, title and settings are nobody's concern,
+        and what it is asked stands in the call that started it."""
+        if self._subagents.get(session_id) is None and isinstance(update, _BEGINNINGS):
+            yield from self._subagents.begin(session_id, None, None)
+        subagent = self._subagents.get(session_id)
+        if subagent is None or not subagent.is_running:
+            return
+        match update:
+            case native.AgentChunk():
+                yield from subagent.messages.chunk("message", update)
+            case native.ThoughtChunk():
+                yield from subagent.messages.chunk("thought", update)
+            case native.ToolUpdate(tool_call_id=call_id):
+                if subagent.tools.is_new(call_id):
+                    yield from subagent.messages.cut()
+                yield from subagent.tools.update(self._extension.tool(update), in_turn=False)
 
     def _on_user_chunk(self, chunk: native.UserChunk) -> Iterator[Step]:
         """What people said is shown as they said it; what they did not say is the agent's."""
@@ -248,6 +306,12 @@ class AcpConverter:
 
     def _on_permission(self, key: str, params: native.PermissionParams) -> Iterator[Step]:
         in_turn = self._state.in_turn
+        call = msgspec.structs.replace(params, tool_call=self._extension.tool(params.tool_call))
+        subagent = self._subagents.of_call(params.tool_call.tool_call_id)
+        if subagent is not None:
+            yield from subagent.tools.announce(call.tool_call, in_turn=False)
+            yield from self._requests.permission(key, call, subagent.tools)
+            return
         if not in_turn or self._state.is_interrupting:
             # Nobody is asked any more: between turns nothing would ever end the request.
             yield Respond(key=key, result={"outcome": {"outcome": "cancelled"}})
@@ -257,14 +321,15 @@ class AcpConverter:
         yield from self._state.confirm()
         if self._tools.is_new(params.tool_call.tool_call_id):
             yield from self._messages.cut()
-        yield from self._tools.announce(params.tool_call, in_turn=in_turn)
-        yield from self._requests.permission(key, params)
+        yield from self._tools.announce(call.tool_call, in_turn=in_turn)
+        yield from self._requests.permission(key, call, self._tools)
 
     def _on_other(self, message: native.Envelope) -> Iterator[Step]:
         """A method of the agent's own, or one that is not offered."""
-        own = self._extension.receive(message)
+        own = self._extension.receive(message, self._access)
         if own is not None:
             yield from own
+            yield from self._send_next()
         elif message.key is not None:
             error = RpcError(code=METHOD_NOT_FOUND, message=f"{message.method} is not offered here")
             yield Respond(key=message.key, error=error)
@@ -283,11 +348,15 @@ class AcpConverter:
             message = _FAILURES.get(reason, f"the turn ended with {reason!r}")
             yield Report(message=message, code=reason)
         usage = self._extension.usage(result.meta) or self._usage.end_turn(result.usage)
+        if (context := self._extension.context(result.meta)) is not None:
+            yield Update(body=SessionUpdated(context=context))
+        self._state.turn_id = self._extension.turn_id(result.meta) or self._state.turn_id
         yield from self._end_turn(EndTurn(outcome=outcome, usage=usage, stop_reason=reason))
 
     def _on_turn_error(self, reply: Reply) -> Iterator[Step]:
         """Some agents answer a turn that was stopped with an error."""
-        usage = self._usage.end_turn(None)
+        yield from self._state.deliver()
+        usage = self._extension.usage(None) or self._usage.end_turn(None)
         if self._state.is_interrupting:
             yield from self._end_turn(EndTurn(outcome="interrupted", usage=usage))
         else:
@@ -322,10 +391,12 @@ class AcpConverter:
         self._opening.reset()
         self._messages.forget()
         self._tools.reset()
+        self._subagents.reset()
         self._requests.reset()
         self._usage.reset()
         self._notices.reset()
         self._extension.end_turn()
+        self._extension.reset()
 
 
 def converter_of(profile: Profile) -> Callable[[Spec], AcpConverter]:

@@ -9,6 +9,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from dragoman.dialects.acp import native
+from dragoman.dialects.acp.owner import MAIN, Owner
 from dragoman.schema.items import FileRef, Json, Reasoning, Status, Text
 from dragoman.steps import Blob, CompleteItem, Content, Delta, StartItem, Step, whole
 
@@ -18,7 +19,8 @@ Kind = Literal["message", "thought"]
 class Messages:
     """The message, or the thought, that is being said."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: Owner = MAIN) -> None:
+        self._owner = owner
         self._count = 0
         self._kind: Kind | None = None
         self._native_id: str | None = None
@@ -42,7 +44,8 @@ class Messages:
     def _start(self, kind: Kind, native_id: str | None) -> StartItem:
         self._kind, self._native_id, self._key = kind, native_id, self._next_key()
         content = (Text(text=""),) if kind == "message" else (Reasoning(text=""),)
-        return StartItem(
+        return self._owner.item(
+            in_turn=True,
             key=self._key,
             kind="message",
             role="assistant",
@@ -53,7 +56,8 @@ class Messages:
     def _whole(self, content: Content, native_id: str | None) -> Iterator[Step]:
         """What is no text stands by itself."""
         yield from whole(
-            StartItem(
+            self._owner.item(
+                in_turn=True,
                 key=self._next_key(),
                 kind="message",
                 role="assistant",
@@ -80,12 +84,18 @@ class Messages:
 
     def _next_key(self) -> str:
         self._count += 1
-        return f"message:{self._count}"
+        return self._owner.key(f"message:{self._count}")
 
     def cut(self) -> Iterator[Step]:
         """Something else begins: what was being said is complete."""
         if self._kind is not None:
             yield CompleteItem(key=self._key)
+            self.forget()
+
+    def retract(self) -> Iterator[Step]:
+        """The model begins its answer anew."""
+        if self._kind is not None:
+            yield CompleteItem(key=self._key, status="failed", fields={"reason": "retracted"})
             self.forget()
 
     def forget(self) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from dragoman.wire.decode import decode as decode_json
+from dragoman.wire.diff import diff
 from dragoman.wire.jsonrpc import Result, key_of
 
 PROTOCOL_VERSION = 1
@@ -101,6 +102,12 @@ class DiffContent(CamelCase, frozen=True, kw_only=True, tag="diff"):
     new_text: str = ""
     old_text: str | None = None
     """None: there was none."""
+    meta: Any = msgspec.field(name="_meta", default=None)
+
+    def diff(self, path: str) -> str:
+        """The change as a diff: one that stands beside it, else that of the texts."""
+        ready = self.meta.get("diff") if isinstance(self.meta, dict) else None
+        return ready if isinstance(ready, str) else diff(path, self.old_text or None, self.new_text)
 
 
 class TerminalContent(CamelCase, frozen=True, kw_only=True, tag="terminal"):
@@ -467,6 +474,7 @@ class ModelName(CamelCase, frozen=True, kw_only=True):
 
     model_id: str
     name: str | None = None
+    meta: Any = msgspec.field(name="_meta", default=None)
 
 
 class SessionModels(CamelCase, frozen=True, kw_only=True):

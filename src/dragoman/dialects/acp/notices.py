@@ -22,11 +22,16 @@ _CODES = {
     -32603: "internal_error",
 }
 _NO_WORDS = "Internal error"
-_KINDS = ("errorKind", "errorName", "error_type", "type", "code")
+_KINDS = ("errorKind", "errorName", "error_kind", "error_type", "type", "code")
 """Where agents name what went wrong, in the data of an error."""
-_STATUS = re.compile(r"\b(?:HTTP|status(?: code)?:?|API error:?)?\s*([45]\d\d)\b", re.IGNORECASE)
+_STATUS = re.compile(
+    r"\b(?:HTTP|status(?: code)?:?|API error:?|\w+ \()?\s*([45]\d\d)\b", re.IGNORECASE
+)
+_STATUS_ASIDE = re.compile(r"\(status ([45]\d\d)\b")
 _UNREACHABLE = re.compile(
-    r"connection (error|refused)|ECONNREFUSED|unable to connect|fetch failed", re.IGNORECASE
+    r"connection (error|refused)|ECONNREFUSED|unable to connect|fetch failed"
+    r"|error sending request",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -150,7 +155,8 @@ def _http_code(reply: RpcError) -> str | None:
     for status in (*named, reply.code):
         if type(status) is int and 400 <= status < 600:
             return f"http_{status}"
-    found = _STATUS.match(error_message(reply))
+    message = error_message(reply)
+    found = _STATUS.match(message) or _STATUS_ASIDE.search(message)
     return None if found is None else f"http_{found[1]}"
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from dragoman.adapter import Spec
 from dragoman.dialects.acp import launch, native, notices
 from dragoman.dialects.acp.notices import Notices
-from dragoman.dialects.acp.profile import Profile
+from dragoman.dialects.acp.profile import Extension, Profile
 from dragoman.dialects.acp.settings import SessionSettings, Switch
 from dragoman.dialects.acp.state import Conversation, Phase, Trigger
 from dragoman.steps import Delivered, EndSession, EndTurn, Report, Step, Update
@@ -28,7 +30,9 @@ class SessionOpening:
         state: Conversation,
         settings: SessionSettings,
         notices: Notices,
+        extension: Extension,
     ) -> None:
+        self._extension = extension
         self._profile = profile
         self._state = state
         self._settings = settings
@@ -48,6 +52,7 @@ class SessionOpening:
     def greet(self, spec: Spec) -> Iterator[Step]:
         """A process has started; `spec` is what is wanted by now."""
         self._spec = spec
+        self._settings.restart(spec)
         self._state.trigger(Trigger.GREET)
         yield launch.initialize(self._profile)
 
@@ -75,7 +80,7 @@ class SessionOpening:
                 yield from self._refused(self._login_report(reply))
 
     def _on_greeted(self, agent: native.InitializeResult) -> Iterator[Step]:
-        self._state.agent = agent
+        self._state.agent = _amended(agent, self._profile)
         self._state.trigger(Trigger.GREETED)
         if agent.protocol_version != native.PROTOCOL_VERSION:
             version = agent.protocol_version
@@ -116,8 +121,16 @@ class SessionOpening:
     def _on_open(self, result: native.SessionResult) -> Iterator[Step]:
         yield from self._state.opened(result.session_id)
         self._state.trigger(Trigger.OPENED)
+        self._extension.opened(result)
         yield Update(body=self._settings.on_open(result))
+        if self._settings.permission != self._spec.permission_mode:
+            yield from self.set_permission()
         yield from self.next_switch()
+
+    def set_permission(self) -> Iterator[Step]:
+        """Tell a session that is open of its permission mode."""
+        if (session_id := self._state.session_id) is not None:
+            yield from self._extension.permission(self._settings.permission, session_id)
 
     def _on_not_open(self, reply: Reply) -> Iterator[Step]:
         state = self._state
@@ -224,6 +237,15 @@ class SessionOpening:
             yield Report(message=f"{self._profile.name} did not take the {detail}", code="refused")
             yield Update(body=self._settings.current())
         yield from self.next_switch()
+
+
+def _amended(agent: native.InitializeResult, profile: Profile) -> native.InitializeResult:
+    """What an agent is, where we know better than it says."""
+    if not profile.takes_images:
+        return agent
+    features = agent.agent_capabilities
+    prompts = replace(features.prompt_capabilities, image=True)
+    return replace(agent, agent_capabilities=replace(features, prompt_capabilities=prompts))
 
 
 def _login_of(

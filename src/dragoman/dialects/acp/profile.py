@@ -8,20 +8,99 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from dragoman.adapter import Spec
-from dragoman.dialects.acp.native import Envelope, PermissionParams
-from dragoman.schema.commands import AnswerPermission, AnswerQuestion
-from dragoman.schema.events import Question, Usage
+from dragoman.dialects.acp.native import (
+    Envelope,
+    PermissionParams,
+    SessionModes,
+    SessionResult,
+    ToolUpdate,
+)
+from dragoman.schema.commands import PermissionMode
+from dragoman.schema.events import Context, Outcome, Question, Usage
+from dragoman.schema.items import ItemStatus
 from dragoman.steps import Step
+
+
+class OwnRequest(Struct, frozen=True, kw_only=True):
+    """A request, by a method of the agent's own, that waits for answers."""
+
+    call_id: str | None = None
+    """The tool call that makes it."""
+    answer: Callable[[tuple[tuple[str, ...], ...] | None], Any]
+    """The result for these answers; None: a person refuses."""
+    cancelled: Any
+    """The result where nobody answers."""
+
+
+class SessionAccess(Protocol):
+    """What an extension can do in its session."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the session is open: what came before was a repetition."""
+
+    def is_main(self, session_id: str) -> bool:
+        """Whether a session is the agent's own, and no subagent's."""
+
+    def status(
+        self, label: str, detail: str | None, about: Any = None, status: ItemStatus = "completed"
+    ) -> Iterator[Step]:
+        """Show a status item."""
+
+    @property
+    def in_own_turn(self) -> bool:
+        """Whether a turn runs that the agent has begun."""
+
+    def ask(self, key: str, questions: tuple[Question, ...], request: OwnRequest) -> Iterator[Step]:
+        """Ask questions."""
+
+    def withdraw(self, call_id: str | None) -> Iterator[Step]:
+        """A tool call waits for a person no longer."""
+
+    def stream_call(self, session_id: str, call_id: str, name: str, piece: str) -> Iterator[Step]:
+        """The model writes the arguments of a call."""
+
+    def hear(self, session_id: str) -> Iterator[Step]:
+        """The agent has the message that it was sent."""
+
+    def retract(self, session_id: str) -> Iterator[Step]:
+        """What the model has said of an answer is void: it is asked again."""
+
+    def begin_subagent(
+        self, session_id: str, call_id: str | None, title: str | None
+    ) -> Iterator[Step]:
+        """A subagent works, for a call, in a session of its own."""
+
+    def end_subagent(
+        self, session_id: str, status: ItemStatus, reason: str | None
+    ) -> Iterator[Step]:
+        """A subagent has stopped working."""
+
+    def end_own_turn(
+        self, outcome: Outcome, usage: Usage | None, stop_reason: str
+    ) -> Iterator[Step]:
+        """End the turn, if the agent has begun it."""
 
 
 class Extension(Protocol):
     """What an agent adds to the protocol, for one session. Pure."""
 
-    def receive(self, message: Envelope) -> Iterator[Step] | None:
+    def opened(self, result: SessionResult) -> None:
+        """The session is open."""
+
+    def is_ready(self) -> bool:
+        """Whether a session that is open takes messages; it may wait for MCP servers."""
+
+    def permission(self, mode: PermissionMode, session_id: str) -> Iterator[Step]:
+        """A session that is open gets another permission mode; where the agent knows none, it
+        always asks, and the daemon answers."""
+
+    def receive(self, message: Envelope, session: SessionAccess) -> Iterator[Step] | None:
         """A method of its own, notification or request; None: it is not known."""
 
-    def answer(self, command: AnswerPermission | AnswerQuestion) -> Iterator[Step] | None:
-        """Answer a request of its own; None: it is none of these."""
+    def refusal(self, reason: str) -> dict[str, Any]:
+        """What the answer to a request for permission holds, beside the option that is chosen,
+        where a person says why not."""
 
     def questions(self, params: PermissionParams) -> tuple[Question, ...]:
         """What a request for permission asks in truth; empty: for a permission."""
@@ -32,26 +111,49 @@ class Extension(Protocol):
     def tool_name(self, meta: Any) -> str | None:
         """The name of a tool, from the `_meta` of its call; None: it is not there."""
 
+    def tool(self, update: ToolUpdate) -> ToolUpdate:
+        """What is told of a tool call, in the protocol's terms."""
+
     def is_replay(self, meta: Any) -> bool:
         """Whether an update, by its `_meta`, repeats what a session that is opened again holds."""
+
+    def turn_id(self, meta: Any) -> str | None:
+        """The turn that an update, by its `_meta`, belongs to; None: the agent begins none."""
 
     def usage(self, meta: Any) -> Usage | None:
         """What a turn has used, from the `_meta` of its result; None: the protocol's says it."""
 
+    def context(self, meta: Any) -> Context | None:
+        """How full the window is, from the `_meta` of a turn's result; None: as above."""
+
     def end_turn(self) -> None:
         """Forget what belonged to the turn."""
+
+    def reset(self) -> None:
+        """Forget what belonged to the process."""
 
 
 class NoExtension:
     """An agent that adds nothing that we know."""
 
-    def receive(self, message: Envelope) -> Iterator[Step] | None:
+    def opened(self, result: SessionResult) -> None:
+        """Have nothing to learn."""
+
+    def is_ready(self) -> bool:
+        """Wait for nothing."""
+        return True
+
+    def permission(self, mode: PermissionMode, session_id: str) -> Iterator[Step]:
+        """Know none."""
+        return iter(())
+
+    def receive(self, message: Envelope, session: SessionAccess) -> Iterator[Step] | None:
         """Know none."""
         return None
 
-    def answer(self, command: AnswerPermission | AnswerQuestion) -> Iterator[Step] | None:
-        """Know none."""
-        return None
+    def refusal(self, reason: str) -> dict[str, Any]:
+        """Have no place for it."""
+        return {}
 
     def questions(self, params: PermissionParams) -> tuple[Question, ...]:
         """Know none."""
@@ -70,15 +172,30 @@ class NoExtension:
                 return name
         return None
 
+    def tool(self, update: ToolUpdate) -> ToolUpdate:
+        """Take it as it is."""
+        return update
+
     def is_replay(self, meta: Any) -> bool:
         """Say no: the protocol says when a session is being opened."""
         return False
+
+    def turn_id(self, meta: Any) -> str | None:
+        """Know none."""
+        return None
 
     def usage(self, meta: Any) -> Usage | None:
         """Know none."""
         return None
 
+    def context(self, meta: Any) -> Context | None:
+        """Know none."""
+        return None
+
     def end_turn(self) -> None:
+        """Have nothing to forget."""
+
+    def reset(self) -> None:
         """Have nothing to forget."""
 
 
@@ -92,6 +209,16 @@ class Profile(Struct, frozen=True, kw_only=True):
     """It is offered `fs/*`: to read and write files through us."""
     uses_terminals: bool = False
     """It is offered `terminal/*`: to run commands through us."""
+    modes: SessionModes | None = None
+    """The modes that it has, and does not tell."""
+    plan_mode: str | None = None
+    """The mode by which it keeps to the permission mode `plan`."""
+    subagent_sessions: bool = False
+    """Its subagents work in sessions of their own, of which it tells in the same words."""
+    takes_images: bool = False
+    """It takes images in messages, although it does not say so."""
+    confirms_messages: bool = False
+    """It says at once that it has a message; until then one is only on its way."""
     session_meta: Callable[[Spec], dict[str, Any]] = lambda spec: {}
     """What `_meta` of a session that is opened holds."""
     extension: Callable[[Spec], Extension] = lambda spec: NoExtension()

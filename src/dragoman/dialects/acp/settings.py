@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dragoman.adapter import Spec
 from dragoman.dialects.acp import native
 from dragoman.dialects.acp.launch import SWITCH_DEADLINE_S
+from dragoman.dialects.acp.profile import Profile
 from dragoman.schema.commands import Configure
 from dragoman.schema.events import SessionUpdated
 from dragoman.schema.http import ModeInfo, ModelInfo
@@ -35,27 +36,30 @@ class SessionSettings:
     `session/set_model` are older, and some agents have only those.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, profile: Profile) -> None:
+        self._profile = profile
+        self.permission = spec.permission_mode
         self._target: dict[str, str] = {}
-        if spec.model:
-            self._target["model"] = spec.model
-        if spec.variant:
-            self._target["variant"] = spec.variant
-        if spec.agent_mode:
-            self._target["mode"] = spec.agent_mode
         self._due: set[str] = set()
         """What is still to be brought to its target. Each once: one setting may change another, and
         an agent may take something else than it is told."""
         self._options: dict[str, native.SelectOption] = {}
         self._modes: native.SessionModes | None = None
         self._models: native.SessionModels | None = None
+        self.restart(spec)
+
+    def restart(self, spec: Spec) -> None:
+        """A process has started; this is what people want by now."""
+        self.permission = spec.permission_mode
+        wanted = {"model": spec.model, "variant": spec.variant, "mode": spec.agent_mode}
+        self._target = {field: value for field, value in wanted.items() if value}
 
     # --- What the agent has ---
 
     def on_open(self, result: native.SessionResult) -> SessionUpdated:
         """A session is open, with these."""
-        self._modes, self._models = result.modes, result.models
-        self._due = set(self._target)
+        self._modes, self._models = result.modes or self._profile.modes, result.models
+        self._due = {*self._target, "mode"}
         return self.on_options(native.options_of(result.config_options))
 
     def on_options(self, options: tuple[native.SelectOption, ...]) -> SessionUpdated:
@@ -67,8 +71,17 @@ class SessionSettings:
     def on_mode(self, mode: str) -> SessionUpdated:
         """The mode is this one now: the agent, or a person by a command of its, has chosen it."""
         self._take("mode", mode)
-        self._target["mode"] = mode
+        if not self._is_planning:
+            self._target["mode"] = mode
+        elif mode != self._profile.plan_mode:
+            self.permission, self._target["mode"] = "default", mode
+            return SessionUpdated(mode=mode, permission_mode="default")
         return SessionUpdated(mode=mode)
+
+    @property
+    def _is_planning(self) -> bool:
+        """Whether the permission mode is one that the agent keeps by a mode of its own."""
+        return self.permission == "plan" and self._profile.plan_mode is not None
 
     def _take(self, field: str, value: str) -> None:
         """The agent uses this now."""
@@ -100,6 +113,9 @@ class SessionSettings:
 
     def configure(self, command: Configure) -> None:
         """Want something else."""
+        if command.permission_mode is not None:
+            self.permission = command.permission_mode
+            self._due.add("mode")
         for field in ("model", "variant", "mode"):
             if value := getattr(command, field):
                 self._target[field] = value
@@ -114,13 +130,19 @@ class SessionSettings:
             if field not in self._due:
                 continue
             self._due.remove(field)
-            value = self._target[field]
-            if value == self._current(field):
+            value = self._wanted(field)
+            # Of the level, an agent may tell its first one where it has none (Grok 1.0.41).
+            is_sure = field != "variant"
+            if value is None or (value == self._current(field) and is_sure):
                 continue
             request = self._request(field, value, session_id)
             if request is not None:  # else the agent has no such setting
                 return Switch(field, value), request
         return None
+
+    def _wanted(self, field: str) -> str | None:
+        is_plan = field == "mode" and self._is_planning
+        return self._profile.plan_mode if is_plan else self._target.get(field)
 
     def _request(self, field: str, value: str, session_id: str) -> Request | None:
         params: dict[str, Any] = {"sessionId": session_id}
@@ -144,6 +166,8 @@ class SessionSettings:
 
     def on_refused(self, switch: Switch) -> None:
         """The agent has not: it stays as it is."""
+        if switch.field == "mode" and self._is_planning:
+            self.permission = "default"
         self._target.pop(switch.field, None)
 
 

@@ -8,16 +8,17 @@ from enum import Enum, auto
 from dragoman.adapter import Spec
 from dragoman.dialects.acp import native
 from dragoman.schema.commands import Prompt
-from dragoman.steps import Bind, Step
+from dragoman.steps import Bind, Delivered, Step
 
 # A process is greeted, perhaps logged in to, and asked for a session, which then gets the model
 # and the mode that people want; only then are messages sent. A turn is a request (`session/prompt`)
-# whose reply is its end, so there is never more than one.
+# whose reply is its end, so there is never more than one. Some agents also begin turns by
+# themselves.
 #
 #     CLOSED ──> GREETING ──> OPENING ──> SETTING ──> OPEN <──> IN_TURN
-#                              │   ↑
-#                              ↓   │
-#                            LOGGING_IN
+#                              │   ↑                   ↑
+#                              ↓   │                   ↓
+#                            LOGGING_IN             OWN_TURN
 #
 # From everywhere a refusal, or the end of the process, leads back to CLOSED.
 #
@@ -42,6 +43,8 @@ class Phase(Enum):
     """A message can be sent."""
     IN_TURN = auto()
     """A message was sent, and its turn is not over."""
+    OWN_TURN = auto()
+    """The agent works by itself, e.g. on what a command in the background has printed."""
 
 
 class Trigger(Enum):
@@ -55,6 +58,7 @@ class Trigger(Enum):
     OPENED = auto()
     SET = auto()
     SEND = auto()
+    BEGIN = auto()
     TURN_END = auto()
     REFUSED = auto()
     EXIT = auto()
@@ -71,8 +75,9 @@ TRANSITIONS: dict[Phase, dict[Trigger, Phase]] = {
     Phase.OPENING: {Trigger.LOG_IN: Phase.LOGGING_IN, Trigger.OPENED: Phase.SETTING, **_LOST},
     Phase.LOGGING_IN: {Trigger.LOGGED_IN: Phase.OPENING, **_LOST},
     Phase.SETTING: {Trigger.SET: Phase.OPEN, **_LOST},
-    Phase.OPEN: {Trigger.SEND: Phase.IN_TURN, **_LOST},
+    Phase.OPEN: {Trigger.SEND: Phase.IN_TURN, Trigger.BEGIN: Phase.OWN_TURN, **_LOST},
     Phase.IN_TURN: {Trigger.TURN_END: Phase.OPEN, **_LOST},
+    Phase.OWN_TURN: {Trigger.TURN_END: Phase.OPEN, **_LOST},
 }
 
 
@@ -96,6 +101,10 @@ class Conversation:
         self.is_bound = False
         """The daemon knows that the agent can go on with the session."""
         self.is_interrupting = False
+        self.sent_id: str | None = None
+        """The message that is on its way to the agent."""
+        self.turn_id: str | None = None
+        """What the agent calls the turn that runs or, between turns, the last one."""
         self.tried_logins: set[str] = set()
         self.queue: list[Prompt] = []
         """Messages that wait for the session to be open."""
@@ -107,7 +116,17 @@ class Conversation:
     @property
     def in_turn(self) -> bool:
         """Whether a turn runs."""
-        return self.phase is Phase.IN_TURN
+        return self.phase in (Phase.IN_TURN, Phase.OWN_TURN)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the session is open: what comes before repeats what it holds."""
+        return self.in_turn or self.phase is Phase.OPEN
+
+    def is_new_turn(self, turn_id: str | None) -> bool:
+        """Whether the agent begins a turn by itself, by what it calls the turns."""
+        is_over = turn_id is None or turn_id == self.turn_id
+        return self.phase is Phase.OPEN and not is_over
 
     @property
     def capabilities(self) -> native.AgentFeatures:
@@ -149,8 +168,15 @@ class Conversation:
         self.is_tentative, self.fork = False, self._wants_fork
         self.resume_id = self._source_id if self._wants_fork else None
 
+    def deliver(self) -> Iterator[Step]:
+        """The agent has the message that it was sent."""
+        if self.sent_id is not None:
+            yield Delivered(message_id=self.sent_id)
+            self.sent_id = None
+
     def confirm(self) -> Iterator[Step]:
-        """The agent works in the session, so it keeps it."""
+        """The agent works in the session, so it keeps it, and has heard the message."""
+        yield from self.deliver()
         if not self.is_bound and self.session_id is not None and self.can_resume:
             self.is_bound, self.is_tentative = True, False
             yield Bind(self.session_id)
@@ -158,7 +184,7 @@ class Conversation:
     def close(self) -> None:
         """The process is gone; the session still has the messages."""
         self.trigger(Trigger.EXIT)
-        self.agent = self.session_id = None
+        self.agent = self.session_id = self.sent_id = None
         self.is_interrupting = False
         self.tried_logins.clear()
         self.queue.clear()

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from dragoman.dialects.acp import native
 from dragoman.dialects.acp.items import content_of
+from dragoman.dialects.acp.owner import MAIN, Owner
 from dragoman.dialects.acp.terminals import Terminals
 from dragoman.schema.items import FileRef, ItemKind, ItemStatus, Role, ToolCall, ToolResult
 from dragoman.steps import CompleteItem, Content, Delta, ItemFields, StartItem, Step
@@ -61,6 +62,8 @@ class ToolState(Struct, kw_only=True):
     diffs: dict[str, native.DiffContent] = {}
     """By path; also those that only a request for permission told of."""
     paths: tuple[str, ...] = ()
+    is_streaming: bool = False
+    """The model writes its arguments."""
     is_complete: bool = False
     """Its arguments are in the stream."""
     is_result_open: bool = False
@@ -120,7 +123,9 @@ class ToolCalls:
         servers: Iterable[str],
         name_of: Callable[[Any], str | None],
         terminals: Terminals,
+        owner: Owner = MAIN,
     ) -> None:
+        self.owner = owner
         self._terminals = terminals
         self._directory = directory
         self._servers = tuple(servers)
@@ -140,6 +145,25 @@ class ToolCalls:
         return not (call_id in self.under_way or call_id in self._over or call_id in self._older)
 
     # --- From the agent ---
+
+    def stream(self, call_id: str, name: str, piece: str, *, in_turn: bool) -> Iterator[Step]:
+        """The model writes the arguments of a call."""
+        call = self.under_way.get(call_id)
+        if call is None:
+            if not self.is_new(call_id):
+                return
+            call = self.under_way[call_id] = ToolState(name=name, is_streaming=True)
+            yield self._start(call_id, call, in_turn=in_turn)
+        if piece and not call.is_complete:
+            yield Delta(self.owner.key(call_id), piece, "arguments")
+
+    def retract(self) -> Iterator[Step]:
+        """The model begins its answer anew: what it had written of calls is void."""
+        for call_id in [key for key, call in self.under_way.items() if call.is_streaming]:
+            del self.under_way[call_id]
+            self._over.add(call_id)
+            place = self.owner.key(call_id)
+            yield CompleteItem(key=place, status="failed", fields={"reason": "retracted"})
 
     def update(self, update: native.ToolUpdate, *, in_turn: bool) -> Iterator[Step]:
         """A call begins, runs, prints or has its result."""
@@ -187,6 +211,9 @@ class ToolCalls:
         return self._name_of(update.meta) or word or kind or title or "tool"
 
     def _learn(self, call: ToolState, update: native.ToolUpdate) -> None:
+        call.is_streaming = False
+        if not call.is_complete:
+            call.name = self._name_of(update.meta) or call.name
         call.title = update.title or call.title
         call.kind = update.kind or call.kind
         if update.raw_input is not None:
@@ -206,14 +233,14 @@ class ToolCalls:
         call.diffs = {**call.diffs, **{self.absolute(each.path): each for each in changes}}
 
     def _start(self, key: str, call: ToolState, *, in_turn: bool) -> StartItem:
-        return StartItem(
-            key=key,
+        return self.owner.item(
+            in_turn=in_turn,
+            key=self.owner.key(key),
             kind="tool_call",
             role="assistant",
             native_id=key,
             content=(ToolCall(name=call.name, arguments="", call_id=key),),
             fields=self._fields(call),
-            opens=None if in_turn else False,
         )
 
     def _fields(self, call: ToolState) -> ItemFields:
@@ -241,7 +268,8 @@ class ToolCalls:
         if call is not None and not call.is_complete:
             call.is_complete = True
             content = ToolCall(name=call.name, arguments=call.arguments, call_id=key)
-            yield CompleteItem(key=key, content=(content,), fields=self._fields(call))
+            place = self.owner.key(key)
+            yield CompleteItem(key=place, content=(content,), fields=self._fields(call))
 
     def settle(self, call_id: str | None, *, is_granted: bool) -> None:
         """A person allowed a call, and with it what it has us do; or its failure is theirs."""
@@ -258,14 +286,17 @@ class ToolCalls:
     def _open(self, key: str, call: ToolState) -> Iterator[Step]:
         if not call.is_result_open:
             call.is_result_open = True
-            yield StartItem(
-                key=result_key(key),
+            yield self.owner.item(
+                in_turn=False,
+                key=self._result_key(key),
                 kind="tool_result",
                 role="tool",
                 native_id=key,
                 content=(ToolResult(call_id=key, output=""),),
-                opens=False,
             )
+
+    def _result_key(self, key: str) -> str:
+        return self.owner.key(f"{key}:result")
 
     def _print(self, key: str, call: ToolState) -> Iterator[Step]:
         """What a tool has said: all of it is told each time."""
@@ -275,7 +306,7 @@ class ToolCalls:
         fresh = text.removeprefix(call.streamed) if text.startswith(call.streamed) else text
         call.streamed = text
         yield from self._open(key, call)
-        yield Delta(result_key(key), fresh, "output")
+        yield Delta(self._result_key(key), fresh, "output")
 
     def _show_terminals(self, key: str, call: ToolState) -> Iterator[Step]:
         """A call shows a terminal from when it first names it."""
@@ -293,7 +324,7 @@ class ToolCalls:
         yield from self.complete_call(key)
         yield from self._open(key, call)
         call.terminal_text += text
-        yield Delta(result_key(key), text, "output")
+        yield Delta(self._result_key(key), text, "output")
 
     def _output(self, key: str, call: ToolState) -> str:
         """All that a call has said and printed; some put what was printed into words in the end."""
@@ -319,10 +350,12 @@ class ToolCalls:
         is_cut = isinstance(call.output, dict) and call.output.get("truncated") is True
         if is_cut or any(each.output.is_cut for each in terminals):
             fields["truncated"] = True
+        if is_cut and isinstance(path := call.output.get("output_file"), str) and path:
+            fields["output_path"] = path
         output = self._output(key, call)
         yield from self._open(key, call)
         yield CompleteItem(
-            key=result_key(key),
+            key=self._result_key(key),
             content=(
                 ToolResult(call_id=key, output=output),
                 *self._more(call, failed=failed),
@@ -351,7 +384,7 @@ class ToolCalls:
             if path in call.written:
                 continue
             is_new = not change.old_text
-            text = diff(path, None if is_new else change.old_text, change.new_text)
+            text = change.diff(path)
             yield FileRef(path=path, action="write" if is_new else "patch", diff=text or None)
         if call.diffs or call.written:
             return
@@ -365,6 +398,20 @@ class ToolCalls:
         return posixpath.normpath(posixpath.join(self._directory, path))
 
     # --- Ends ---
+
+    def close(self) -> Iterator[Step]:
+        """Whoever made the calls works no longer: those without a result get none."""
+        for key, call in list(self.under_way.items()):
+            yield from self.complete_call(key)
+            yield from self._open(key, call)
+            content = ToolResult(call_id=key, output=call.streamed)
+            yield CompleteItem(
+                key=self._result_key(key),
+                content=(content,),
+                status="failed",
+                fields={"reason": "interrupted"},
+            )
+        self.end_turn()
 
     def end_turn(self) -> None:
         """Forget the calls of the turn; what still comes of them is over."""

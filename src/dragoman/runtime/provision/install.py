@@ -193,6 +193,13 @@ class Installer:
             if (interpreter := package.interpreter) is not None:
                 name, _ = self._names(interpreter, interpreter.version)
                 self._check_integrity(interpreter, interpreter.version, found[name])
+            if package.compressed:
+                inside = partial / "node_modules" / self._names(package, version)[0]
+                fetch.decompress(
+                    inside / package.compressed,
+                    inside / package.programs(version, self._platform)[0],
+                    _Meter(partial, report, "checking").tick,
+                )
             self._check_version(adapter, version, partial)
             _put(partial, home / version)
 
@@ -296,7 +303,8 @@ class Installer:
 class _Meter:
     """Tells how much is there, now and then."""
 
-    def __init__(self, folder: Path, report: Report) -> None:
+    def __init__(self, folder: Path, report: Report, phase: Phase = "downloading") -> None:
+        self._phase = phase
         self._folder = folder
         self._report = report
         self._next = 0.0
@@ -305,7 +313,7 @@ class _Meter:
         """Look, unless it was just done."""
         if time.monotonic() >= self._next:
             size = size_of(self._folder)
-            self._report(InstallProgress("downloading" if size else "resolving", size))
+            self._report(InstallProgress(self._phase if size else "resolving", size))
             self._next = time.monotonic() + 0.5
 
 

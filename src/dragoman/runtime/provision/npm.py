@@ -35,6 +35,15 @@ _ABSENT_NAME = re.compile(
     r"No (?:matching version found|versions available) for (\S+?)\.?$"
     r"|'(\S+)' (?:is not in this registry|could not be found)"
 )
+_DECOMPRESS = """\
+const { createReadStream, createWriteStream } = require("fs");
+const { createBrotliDecompress } = require("zlib");
+const [source, target] = process.argv.slice(1);
+require("stream").pipeline(
+  createReadStream(source), createBrotliDecompress(), createWriteStream(target),
+  (error) => { if (error) { console.error(error.message); process.exitCode = 1; } },
+);
+"""
 _ERROR_LINE = re.compile(r"^npm (?:error|ERR!) (.*\S)", re.MULTILINE)
 
 
@@ -98,6 +107,29 @@ class Fetch(Struct, frozen=True, kw_only=True):
         except (ValueError, OSError, tarfile.TarError) as error:
             raise InstallFailed(f"what npm packed of {name} cannot be unpacked: {error}") from None
         return packed.integrity
+
+    def decompress(self, source: Path, target: Path, tick: Callable[[], None]) -> None:
+        """Put a program where it is run from. Node.js, which npm needs, can read Brotli."""
+        node = shutil.which("node", path=self.environ.get("PATH"))
+        if node is None:
+            raise NotInstallable("node is not installed; install Node.js 20 or later")
+        try:
+            ended = program.run(
+                [node, "-e", _DECOMPRESS, str(source), str(target)],
+                environ=environ_of(self.environ),
+                cwd=self.folder,
+                mark=self.mark,
+                deadline_s=self.deadline_s,
+                stop=self.stop,
+                tick=tick,
+            )
+        except (OSError, TimeoutError) as error:
+            raise InstallFailed(f"{source.name} cannot be decompressed: {error}") from None
+        if ended.code != 0:
+            why = ended.stderr.strip().rpartition("\n")[2]
+            raise InstallFailed(f"{source.name} cannot be decompressed: {why[:200]}")
+        target.chmod(0o755)
+        source.unlink()
 
     def _run(self, name: str, words: list[str], specs: list[str]) -> program.Ended:
         npm = shutil.which("npm", path=self.environ.get("PATH"))

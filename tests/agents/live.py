@@ -93,6 +93,11 @@ class LiveAgent(ABC):
     for (why something was refused, that an answer is said anew), and what would take minutes."""
 
     @property
+    def ends_unanswered_turn(self) -> bool:
+        """So does a question that a person refuses to answer."""
+        return self.ends_refused_turn
+
+    @property
     def asks_freely(self) -> bool:
         """A question needs no permission."""
         return True

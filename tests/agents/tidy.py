@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -32,6 +33,7 @@ def tidy(file: Path, folder: Path | None) -> None:
     if folder is not None:
         # Some agents name a folder of theirs after the workspace.
         tidied = tidied.replace(str(folder).strip("/").replace("/", "-").encode(), b"elsewhere")
+        tidied = tidied.replace(quote(str(folder), safe="").encode(), b"%2Felsewhere")
     file.write_bytes(tidied)
 
 

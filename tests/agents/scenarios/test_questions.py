@@ -83,7 +83,7 @@ def test_a_question_is_not_answered(bench: Bench) -> None:
     events = live.conforms()
     (resolved,) = of_type(events, "question.resolved")
     assert (resolved["status"], resolved["response"]) == ("rejected", None)
-    answers = [] if bench.agent.ends_refused_turn else ["I will choose."]
+    answers = [] if bench.agent.ends_unanswered_turn else ["I will choose."]
     assert (said(events), outcome(events)) == (answers, "completed")
 
 

@@ -32,6 +32,10 @@ class GrokAgent(LiveAgent):
     heads_questions = False
     too_long = "max_tokens_truncation"
 
+    @property
+    def ends_unanswered_turn(self) -> bool:
+        return False
+
     def sent(self, text: str) -> str:
         return f"<user_query>\n{text}\n</user_query>"
 

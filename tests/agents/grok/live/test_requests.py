@@ -134,7 +134,7 @@ def test_a_plan_is_approved(grok: Bench, how: str) -> None:
     assert said(live.conforms())[-1] == "Built."
 
 
-@pytest.mark.parametrize("answer", ["Keep planning", "Make it smaller."])
+@pytest.mark.parametrize("answer", ["Keep planning", "Make it smaller."], ids=["again", "anew"])
 def test_a_plan_is_not_approved(grok: Bench, answer: str) -> None:
     live = grok.session("Let me think.", agentMode="plan")
     live.turn("How would you do it?")

@@ -231,7 +231,7 @@ def test_case_23_a_daemon_can_be_stopped_and_killed_while_nothing_can_be_stored(
 def test_case_23_nobody_waits_for_a_session_that_waits_for_the_disk(disk: Disk) -> None:
     with running(disk.data_dir) as daemon:
         daemon.create("s")
-        daemon.send("s", "slow 300")
+        daemon.send("s", "slow 1000")
         wait_for_agent(daemon, "s", "item.delta")
         disk.fill(daemon)
         eventually(lambda: waits(daemon, "s"), "the session waits for the disk")
@@ -256,7 +256,7 @@ def test_case_23_a_delete_that_cannot_be_written_changes_nothing(tmp_path: Path)
     disk = FailingDisk(tmp_path / "data")
     with running(disk.data_dir) as daemon:
         daemon.create("s")
-        daemon.send("s", "slow 300")
+        daemon.send("s", "slow 1000")
         wait_for_agent(daemon, "s", "item.delta")
         disk.fill(daemon)
         eventually(lambda: waits(daemon, "s"), "the session waits for the disk")

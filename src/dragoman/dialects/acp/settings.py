@@ -53,10 +53,11 @@ class SessionSettings:
     # --- What the agent has ---
 
     def on_open(self, result: native.SessionResult) -> SessionUpdated:
-        """A session is open, with these."""
+        """A session is open, with these; what it is about to be switched to is told then."""
         self._modes, self._models = result.modes, result.models
         self._due = set(self._target)
-        return self.on_options(native.options_of(result.config_options))
+        update = self.on_options(native.options_of(result.config_options))
+        return replace(update, **dict.fromkeys(self._due, UNSET))
 
     def on_options(self, options: tuple[native.SelectOption, ...]) -> SessionUpdated:
         """The options are these now."""

@@ -130,6 +130,13 @@ _CLINE = Package(
     executable="bin/cline",
 )
 
+_CODEX_MODES = (
+    ModeInfo(id="workspace-write", name="Workspace", description="Asks before it goes beyond it."),
+    ModeInfo(id="read-only", name="Read-only", description="Asks before it changes anything."),
+    ModeInfo(id="agent", name="Auto review", description="A model decides what needs no asking."),
+    ModeInfo(id="agent-full-access", name="Full access", description="Asks for nothing."),
+)
+"""Left alone it begins with `agent`, in which it asks its model, and not people (2.6.0)."""
 _GOOSE_MODES = (
     ModeInfo(id="approve", name="Approve", description="Asks before every tool call."),
     ModeInfo(id="smart_approve", name="Smart approve", description="Asks for what may do harm."),
@@ -166,6 +173,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         package=_CODEX,
         credentials=("OPENAI_API_KEY", "CODEX_API_KEY"),
         auth_method="api-key",
+        modes=_CODEX_MODES,
     ),
     KnownAgent(
         id="copilot",

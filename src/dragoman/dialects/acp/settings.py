@@ -57,10 +57,11 @@ class SessionSettings:
     # --- What the agent has ---
 
     def on_open(self, result: native.SessionResult) -> SessionUpdated:
-        """A session is open, with these."""
+        """A session is open, with these; what it is about to be switched to is told then."""
         self._modes, self._models = result.modes or self._profile.modes, result.models
         self._due = {*self._target, "mode"}
-        return self.on_options(native.options_of(result.config_options))
+        update = self.on_options(native.options_of(result.config_options))
+        return replace(update, **dict.fromkeys(self._target, UNSET))
 
     def on_options(self, options: tuple[native.SelectOption, ...]) -> SessionUpdated:
         """The options are these now."""
@@ -130,7 +131,7 @@ class SessionSettings:
             if field not in self._due:
                 continue
             self._due.remove(field)
-            value = self._wanted(field)
+            value = self._goal(field)
             # Of the level, an agent may tell its first one where it has none (Grok 1.0.41).
             is_sure = field != "variant"
             if value is None or (value == self._current(field) and is_sure):
@@ -140,7 +141,7 @@ class SessionSettings:
                 return Switch(field, value), request
         return None
 
-    def _wanted(self, field: str) -> str | None:
+    def _goal(self, field: str) -> str | None:
         is_plan = field == "mode" and self._is_planning
         return self._profile.plan_mode if is_plan else self._target.get(field)
 

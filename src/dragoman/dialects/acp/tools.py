@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dragoman.dialects.acp import native
 from dragoman.dialects.acp.items import content_of
 from dragoman.dialects.acp.owner import MAIN, Owner
-from dragoman.dialects.acp.terminals import Terminals
+from dragoman.dialects.acp.terminals import Terminal, Terminals
 from dragoman.schema.items import FileRef, ItemKind, ItemStatus, Role, ToolCall, ToolResult
 from dragoman.steps import CompleteItem, Content, Delta, ItemFields, StartItem, Step
 from dragoman.wire.decode import decode
@@ -249,18 +249,11 @@ class ToolCalls:
             fields["title"] = call.title
         if call.kind == "execute" and call.command:
             fields["command"] = call.command
-            fields["cwd"] = self._cwd(call)
+            fields["cwd"] = self.absolute(_cwd(call) or self._directory)
         server = next((name for name in self._servers if _is_of(call.name, name)), None)
         if server is not None:
             fields["server"] = server
         return fields
-
-    def _cwd(self, call: ToolState) -> str:
-        given = call.input if isinstance(call.input, dict) else {}
-        for name in ("cwd", "workdir", "directory", "dir_path"):
-            if isinstance(where := given.get(name), str) and where:
-                return self.absolute(where)
-        return self._directory
 
     def complete_call(self, key: str) -> Iterator[Step]:
         """The arguments of a call are known."""
@@ -326,14 +319,6 @@ class ToolCalls:
         call.terminal_text += text
         yield Delta(self._result_key(key), text, "output")
 
-    def _output(self, key: str, call: ToolState) -> str:
-        """All that a call has said and printed; some put what was printed into words in the end."""
-        terminals = self._terminals.of_call(key)
-        if not terminals or (call.text and not call.terminal_ids):
-            return call.printed
-        endings = (each.output.ending for each in terminals)
-        return call.text + call.terminal_text + "".join(endings) or call.printed
-
     def _complete(self, key: str, call: ToolState, *, failed: bool) -> Iterator[Step]:
         code = _exit_code(call.output)
         terminals = self._terminals.of_call(key)
@@ -352,13 +337,13 @@ class ToolCalls:
             fields["truncated"] = True
         if is_cut and isinstance(path := call.output.get("output_file"), str) and path:
             fields["output_path"] = path
-        output = self._output(key, call)
+        output = _output(call, terminals)
         yield from self._open(key, call)
         yield CompleteItem(
             key=self._result_key(key),
             content=(
                 ToolResult(call_id=key, output=output),
-                *self._more(call, failed=failed),
+                *_more(call, failed=failed),
             ),
             status=status,
             fields=fields,
@@ -366,32 +351,6 @@ class ToolCalls:
         del self.under_way[key]
         self._over.add(key)
         self._terminals.forget_released(key)
-
-    def _more(self, call: ToolState, *, failed: bool) -> Content:
-        """What stands in a result beside its text."""
-        parts: list[Any] = []
-        for each in call.contents:
-            if isinstance(each, native.UnknownBlock):
-                parts += content_of(each)
-            elif isinstance(each, native.PlainContent):
-                block = native.block_of(each.content)
-                parts += () if isinstance(block, native.TextBlock) else content_of(block)
-        parts += (each.file_ref(path) for path, each in call.written.items())
-        return tuple(parts) if failed else (*parts, *self._files(call))
-
-    def _files(self, call: ToolState) -> Iterator[FileRef]:
-        for path, change in call.diffs.items():
-            if path in call.written:
-                continue
-            is_new = not change.old_text
-            text = change.diff(path)
-            yield FileRef(path=path, action="write" if is_new else "patch", diff=text or None)
-        if call.diffs or call.written:
-            return
-        if call.kind == "read":
-            yield from (FileRef(path=path, action="read") for path in call.paths)
-        elif call.kind in CHANGES:
-            yield from (FileRef(path=path, action="patch") for path in call.paths)
 
     def absolute(self, path: str) -> str:
         """A path as it stands in the transcript."""
@@ -527,3 +486,47 @@ def _text_of(output: Any) -> str:
             return bytes(values).decode(errors="replace")
         case _:
             return msgspec.json.encode(output).decode()
+
+
+def _cwd(call: ToolState) -> str | None:
+    given = call.input if isinstance(call.input, dict) else {}
+    for name in ("cwd", "workdir", "directory", "dir_path"):
+        if isinstance(where := given.get(name), str) and where:
+            return where
+    return None
+
+
+def _more(call: ToolState, *, failed: bool) -> Content:
+    """What stands in a result beside its text."""
+    parts: list[Any] = []
+    for each in call.contents:
+        if isinstance(each, native.UnknownBlock):
+            parts += content_of(each)
+        elif isinstance(each, native.PlainContent):
+            block = native.block_of(each.content)
+            parts += () if isinstance(block, native.TextBlock) else content_of(block)
+    parts += (each.file_ref(path) for path, each in call.written.items())
+    return tuple(parts) if failed else (*parts, *_files(call))
+
+
+def _files(call: ToolState) -> Iterator[FileRef]:
+    for path, change in call.diffs.items():
+        if path in call.written:
+            continue
+        is_new = not change.old_text
+        text = change.diff(path)
+        yield FileRef(path=path, action="write" if is_new else "patch", diff=text or None)
+    if call.diffs or call.written:
+        return
+    if call.kind == "read":
+        yield from (FileRef(path=path, action="read") for path in call.paths)
+    elif call.kind in CHANGES:
+        yield from (FileRef(path=path, action="patch") for path in call.paths)
+
+
+def _output(call: ToolState, terminals: list[Terminal]) -> str:
+    """All that a call has said and printed; some put what was printed into words in the end."""
+    if not terminals or (call.text and not call.terminal_ids):
+        return call.printed
+    endings = (each.output.ending for each in terminals)
+    return call.text + call.terminal_text + "".join(endings) or call.printed

@@ -211,7 +211,8 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         env={"OPENCODE_PERMISSION": _OPENCODE_ASKS},
         package_of="opencode",
         verified="1.18.33",
-        features=FEATURES | {"fork"},
+        # Its tool for questions is not offered over ACP.
+        features=(FEATURES | {"fork"}) - {"questions"},
     ),
     KnownAgent(
         id="qwen",
@@ -221,7 +222,8 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         credentials=("OPENAI_API_KEY",),
         verified="0.24.4",
         modes=qwen.MODES,
-        features=FEATURES | {"planMode"},
+        # It tells of an image that it has read, and does not show it.
+        features=FEATURES - {"images"},
         extension=lambda spec: qwen.QwenExtension(),
         ignored=qwen.IGNORED,
         probe_recipes=qwen.PROBE_RECIPES,

@@ -36,9 +36,9 @@ def text(words: str) -> None:
 def ask(method: str, **params: Any) -> dict[str, Any] | None:
     """Ask, and wait for the answer; None: somebody cancels the turn, and the answer came first."""
     say(id="q1", method=method, params={"sessionId": "odd", **params})
-    answer = None
+    answer: dict[str, Any] | None = None
     for line in sys.stdin:
-        message = json.loads(line)
+        message: dict[str, Any] = json.loads(line)
         if message.get("method") == "session/cancel":
             return None
         if message.get("id") == "q1":

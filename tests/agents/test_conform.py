@@ -13,16 +13,20 @@ import pytest
 from dragoman.adapter import Adapter
 from dragoman.agents import adapters
 from dragoman.runtime.provision.install import Installer
+from tests.agents.acp_agents import known_adapter
 from tests.agents.live import command
 from tests.daemon import AGENTS
 
 PARTS = {
     "amp": ("text", "tool-call", "command", "interrupt", "error"),
     "opencode": ("text", "file-change", "permission-reject", "question", "subagent", "resume"),
+    "opencode-acp": ("text", "permission-always", "fork"),
+    "qwen": ("text", "command", "permission-reject", "question", "resume"),
 }
 """Probes that CI is content with, where each starts processes that take seconds. Live scenarios see
 the rest; with DRAGOMAN_TEST_CONFORM=all every probe is tried."""
 REAL = [adapter for adapter in adapters().values() if adapter.package is not None]
+REAL += [known_adapter("opencode-acp"), known_adapter("qwen")]
 
 
 @pytest.mark.slow

@@ -143,6 +143,7 @@ _GOOSE_MODES = (
     ModeInfo(id="chat", name="Chat", description="Talks, and calls no tools."),
 )
 """Left alone it begins with `auto`."""
+_FORK: frozenset[Feature] = frozenset(("fork",))
 _OPENCODE_ASKS = (
     '{"*":"ask","read":{"*":"allow","*.env":"ask","*.env.*":"ask"},"list":"allow","glob":"allow",'
     '"grep":"allow","todowrite":"allow","todoread":"allow","skill":"allow","lsp":"allow",'
@@ -212,7 +213,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         package_of="opencode",
         verified="1.18.33",
         # Its tool for questions is not offered over ACP.
-        features=(FEATURES | {"fork"}) - {"questions"},
+        features=FEATURES - {"questions"} | _FORK,
     ),
     KnownAgent(
         id="qwen",

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from dragoman.adapter import Adapter, Spec, Unused
 from dragoman.agents import adapters
+from dragoman.agents.acp import configured
 from dragoman.agents.acp.known_agents import KNOWN_AGENTS
 from dragoman.cli.main import create_app
 from dragoman.facts import Feature
@@ -75,6 +76,27 @@ MORE_FEATURES: dict[str, Feature] = {
 }
 
 
+README_FEATURES: dict[str, Feature] = {
+    "Streams": "streamingDeltas",
+    "Thoughts": "reasoning",
+    "Tools": "toolCalls",
+    "Commands": "commandExecution",
+    "Diffs": "fileChanges",
+    "Permissions": "permissions",
+    "Questions": "questions",
+    "Plans": "planMode",
+    "Subagents": "subagents",
+    "Images": "images",
+    "MCP": "mcpTools",
+    "Usage": "usage",
+    "Interrupt": "interrupt",
+    "Steer": "steer",
+    "Resume": "resume",
+    "Fork": "fork",
+}
+"""What people ask for first. There is room for a line for each agent only."""
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A Markdown table; a pipe in a cell is escaped."""
     head = list(head)
@@ -88,9 +110,28 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 # --- Agents ---
 
 
+ACP = configured("acp", name="ACP", command=("agent", "--acp"))
+"""Whatever speaks ACP, as far as it can be said of all of them."""
+
+
+def columns() -> list[Adapter]:
+    """The agents of a table: ours, and one that stands for all that speak ACP."""
+    return [*adapters().values(), ACP]
+
+
+def readme_coverage() -> str:
+    """The same for the README: a row for each real agent."""
+    real = [agent for agent in columns() if not agent.is_built_in]
+    rows = (
+        [agent.name, *(_mark(agent, feature) for feature in README_FEATURES.values())]
+        for agent in real
+    )
+    return table(["", *README_FEATURES], rows)
+
+
 def coverage() -> str:
     """Which feature of which agent appears in the stream."""
-    known = adapters().values()
+    known = columns()
     stability = ["Stability", *(a.capabilities.stability.capitalize() for a in known)]
     rows = [stability, *_feature_rows(FEATURES, known)]
     return table(["Feature", *(a.name for a in known)], rows)
@@ -98,7 +139,7 @@ def coverage() -> str:
 
 def more_coverage() -> str:
     """The same for what the matrix has no row for."""
-    known = adapters().values()
+    known = columns()
     return table(["Feature", *(a.name for a in known)], _feature_rows(MORE_FEATURES, known))
 
 
@@ -109,7 +150,7 @@ def _feature_rows(features: dict[str, Feature], known: Iterable[Adapter]) -> Ite
 
 def given() -> str:
     """What a session may be given, and which agent makes use of it."""
-    known = adapters().values()
+    known = columns()
     modes = [", ".join(f"`{mode}`" for mode in agent.permission_modes) for agent in known]
     rows = [
         ["`permissionMode`", *modes],
@@ -185,12 +226,13 @@ WIRES = {
 
 def runtime_models() -> str:
     """How each agent runs, and how its words come."""
-    rows = (_runtime_model(agent) for agent in adapters().values())
+    rows = (_runtime_model(agent) for agent in columns())
     return table(["Agent", "Runtime model", "Protocol", "Text as it streams"], rows)
 
 
 def _runtime_model(agent: Adapter) -> list[str]:
-    spec = Spec(session_id="s", agent=agent.id, agent_mode=agent.modes[0].id, directory="/")
+    mode = agent.modes[0].id if agent.modes else ""
+    spec = Spec(session_id="s", agent=agent.id, agent_mode=mode, directory="/")
     launch = agent.launch(spec, agent.command)
     streams = "streamingDeltas" in agent.capabilities.native
     words = "the agent's own deltas" if streams else "one delta, added by the daemon"
@@ -527,6 +569,7 @@ def example(name: str) -> str:
 
 
 REGIONS: dict[str, Callable[[], str]] = {
+    "readme-coverage": readme_coverage,
     "coverage": coverage,
     "more-coverage": more_coverage,
     "given": given,
@@ -570,7 +613,7 @@ def fresh(text: str) -> str:
 
 def expected() -> dict[Path, str]:
     """Every file that holds something generated, and what it should hold."""
-    written = [ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
+    written = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
     pages = {page: fresh(page.read_text()) for page in written}
     return {
         **pages,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 import pytest
 
+from tests.acp_agent import COMMAND
 from tests.cli.conftest import Beside
 
 
@@ -127,3 +132,53 @@ def test_a_terminal_without_colour_gets_plain_text(
     assert process.wait(30) == 0
     assert "→ bash: make lint" in shown.decode()
     assert (b"\x1b" in shown) is styled
+
+
+# --- An agent that takes its time ---
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def gate(beside: Beside) -> Iterator[tuple[str, Path]]:
+    """An agent that comes up when its gate is opened."""
+    gate = beside.home / "gate"
+    os.mkfifo(gate)
+    name = f"slow{next(_numbers)}"
+    wait = f"read line < {shlex.quote(str(gate))}; exec {shlex.join(COMMAND)}"
+    beside.run("agents", "add", name, "--", "sh", "-c", wait)
+    yield name, gate
+    beside.run("agents", "remove", name)
+
+
+def test_an_agent_that_takes_its_time_is_said_to_be_starting(
+    beside: Beside, gate: tuple[str, Path]
+) -> None:
+    """Before, nothing was said for up to 17 s, where an agent runs on Node.js."""
+    name, opened = gate
+    with beside.open("send", f"s-{name}", "hello there", "--agent", name) as sending:
+        assert until(sending.stderr, "starting") == f"starting {name} …\n"
+        opened.write_text("go\n")
+        shown, told = sending.communicate(timeout=30)
+    assert (sending.returncode, told) == (0, "")
+    assert shown.startswith("hello there\n")
+
+
+def test_a_terminal_shows_for_how_long_it_has_been_starting(
+    beside: Beside, gate: tuple[str, Path]
+) -> None:
+    name, opened = gate
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        beside.argv("send", f"s-{name}", "hello there", "--agent", name),
+        env={**beside.environ, "TERM": "xterm", "COLUMNS": "100"}, cwd=beside.home,
+        stdout=subprocess.PIPE, stderr=theirs, text=True,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while not re.search(rf"starting {name} … \d+ s", shown.decode(errors="replace")):
+        shown += os.read(ours, 4096)
+    opened.write_text("go\n")
+    answer, _ = process.communicate(timeout=30)
+    os.close(ours)
+    assert answer.startswith("hello there\n")

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { Daemon } from "./daemon";
 import { expect, signIn, test } from "./test";
 
+const AGENT = join(import.meta.dirname, "../../tests/acp_agent/agent.py");
+
 test("agents, what they can, what runs for them, and how the daemon does", async ({
   inside,
   daemon,
@@ -17,7 +19,13 @@ test("agents, what they can, what runs for them, and how the daemon does", async
 
   const steer = inside.getByRole("row", { name: /^Steer a running turn/ });
   const cells = ["not shown", "yes", "yes", "no", "not shown", "yes"];
-  await expect(steer.getByRole("cell")).toHaveText(cells);
+  await expect(steer.getByRole("cell").nth(5)).toBeVisible();
+  const told = await steer.getByRole("cell").allTextContents();
+  expect(told.slice(0, names.length)).toEqual(cells); // then the catalogue's, as installed here
+
+  const catalogue = inside.getByRole("list", { name: "Catalogue" });
+  const gemini = catalogue.getByRole("region", { name: "Gemini CLI" });
+  await expect(gemini).toContainText("the catalogue");
 
   const about = inside.getByRole("region", { name: "The daemon" });
   await expect(about).toContainText("healthy");
@@ -96,4 +104,57 @@ test("an agent that is too old says so, and what mends it", async ({ page }) => 
   } finally {
     await daemon.remove();
   }
+});
+
+test("an agent that speaks ACP is added, used and removed", async ({ inside, daemon }) => {
+  await inside.getByRole("link", { name: "Agents", exact: true }).click();
+  await inside.getByRole("button", { name: "Add an agent" }).click();
+  const form = inside.getByRole("dialog", { name: "Add an agent" });
+  await form.getByLabel("Id", { exact: true }).fill("Mine");
+  await form.getByLabel("Command", { exact: true }).fill(`python3 -S ${AGENT}`);
+  await form.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(form.getByRole("alert")).toContainText("lower case");
+
+  await form.getByLabel("Id", { exact: true }).fill("mine");
+  await form.getByLabel("Name", { exact: true }).fill("My own");
+  await form.getByRole("button", { name: "Add a variable" }).click();
+  await form.getByLabel("Name of the variable").fill("MY_KEY");
+  await form.getByLabel("Value of the variable MY_KEY").fill("a secret value");
+  await form.getByLabel("commands through the daemon").check();
+  await form.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(form).toHaveCount(0);
+
+  const card = inside.getByRole("region", { name: "My own" });
+  for (const fact of ["added over HTTP", "not verified", "MY_KEY", "commands"]) {
+    await expect(card).toContainText(fact);
+  }
+  await expect(inside.getByText("a secret value")).toHaveCount(0);
+  await expect(card.getByRole("button", { name: "Install My own" })).toHaveCount(0);
+
+  await inside.getByRole("link", { name: "New session" }).click();
+  await inside.getByRole("radio", { name: /My own/ }).check();
+  await inside.getByLabel("Folder", { exact: true }).fill(daemon.files);
+  await inside.getByRole("button", { name: "Start session" }).click();
+  await inside.getByRole("textbox", { name: "Message" }).fill("good morning");
+  await inside.keyboard.press("Enter");
+  const answer = inside.getByRole("article", { name: "Message from the agent" });
+  await expect(answer).toContainText("good morning");
+
+  await inside.getByRole("link", { name: "Agents", exact: true }).click();
+  await card.getByRole("button", { name: "Remove My own" }).click();
+  const asking = inside.getByRole("dialog", { name: "Remove the agent?" });
+  await asking.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(card).toHaveCount(0);
+  await expect(inside.getByText("My own is removed.")).toBeVisible();
+});
+
+test("who is no admin adds no agent", async ({ page, daemon }) => {
+  const { token } = await daemon.client.createToken({ name: "w", scopes: ["write"] });
+  await page.goto(`${daemon.url}/ui/`);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("link", { name: "Agents", exact: true }).click();
+  const add = page.getByRole("button", { name: "Add an agent" });
+  await expect(add).toBeDisabled();
+  await expect(add).toHaveAttribute("title", "Your token may not add agents.");
 });

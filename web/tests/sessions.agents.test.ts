@@ -1,5 +1,6 @@
-import type { AgentProcess, ProcessInfo } from "dragoman-client";
+import { type AgentProcess, DragomanError, type ProcessInfo } from "dragoman-client";
 import { expect, test } from "vitest";
+import { agentField, agentOf, EMPTY_AGENT } from "../src/inspect/agentDraft";
 import { featuresOf, verdict } from "../src/inspect/features";
 import { branches, busy, sampleOf } from "../src/inspect/tree";
 import { uptime } from "../src/inspect/uptime";
@@ -52,4 +53,31 @@ test("a long time is said in its two largest units", () => {
   expect(uptime(59_000)).toBe("59 s");
   expect(uptime(3_600_000)).toBe("1 h 0 min");
   expect(uptime(90_061_000)).toBe("1 d 1 h");
+});
+
+test("what is left empty is not asked for when an agent is added", () => {
+  const draft = { ...EMPTY_AGENT, id: " mine ", command: "mine --acp\n" };
+  expect(agentOf(draft)).toEqual({ id: "mine", command: "mine --acp" });
+  const env = [
+    { key: 1, name: "KEY", value: "a value" },
+    { key: 2, name: " ", value: "of nothing" },
+  ];
+  expect(agentOf({ ...draft, name: "Mine", env, fs: true, terminal: true })).toEqual({
+    id: "mine",
+    command: "mine --acp",
+    name: "Mine",
+    env: { KEY: "a value" },
+    fs: true,
+    terminal: true,
+  });
+});
+
+test("a refused agent is about the field that the daemon names", () => {
+  const refused = (status: number, field?: string) =>
+    new DragomanError(status, { type: "urn:x", title: "", status, details: { field } as never });
+  expect(agentField(refused(400, "command"))).toBe("command");
+  expect(agentField(refused(400, "env[...]"))).toBe("env");
+  expect(agentField(refused(409))).toBe("id");
+  expect(agentField(refused(507))).toBe(null);
+  expect(agentField(new Error("lost"))).toBe(null);
 });

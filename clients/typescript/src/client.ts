@@ -144,6 +144,16 @@ export class DragomanClient {
     return this.http.json("GET", "/v1/agents");
   }
 
+  /** Add an agent that speaks ACP. Needs the scope `admin`: its command is run by the daemon. */
+  addAgent(wanted: api.AddAgent): Promise<api.AgentInfo> {
+    return this.http.json("POST", "/v1/agents", { json: wanted });
+  }
+
+  /** Remove an agent that was added; its sessions stay, and go on when it is added again. */
+  removeAgent(agent: string): Promise<void> {
+    return this.http.none("DELETE", `/v1/agents/${encodeURIComponent(agent)}`);
+  }
+
   /** Install an agent on the daemon's machine; comes back when that is done. */
   installAgent(agent: string, options: api.InstallAgent = {}): Promise<void> {
     return this.http.none("POST", `/v1/agents/${encodeURIComponent(agent)}/install`, {

@@ -95,6 +95,16 @@ describe("agents", () => {
     expect(models.map((model) => model.id)).toContain("mock");
   });
 
+  test("are added and removed while the daemon runs", async () => {
+    const command = ["python3", "-c", "input()"];
+    const added = await client.addAgent({ id: "mine", command, env: { KEY: "a value" } });
+    expect(added).toMatchObject({ id: "mine", source: "api", adapter: "acp", env: ["KEY"] });
+    expect((await client.listAgents()).agents).toContainEqual(added);
+    await client.removeAgent("mine");
+    expect((await client.listAgents()).agents.map(({ id }) => id)).not.toContain("mine");
+    await expect(client.removeAgent("mock")).rejects.toMatchObject({ problem: { status: 409 } });
+  });
+
   test("the mock is installed already", async () => {
     await client.installAgent("mock");
   });

@@ -168,7 +168,8 @@ def _data_folder(folder: Path) -> Iterator[Check]:
 
 
 def _modes(folder: Path, token_file: str | None) -> Iterator[Check]:
-    private = [folder, Path(token_file) if token_file else folder / "token", folder / "daemon.json"]
+    token = Path(token_file) if token_file else folder / "token"
+    private = [folder, token, folder / "daemon.json", folder / "agents.json"]
     exposed = [path for path in private if path.exists() and path.stat().st_mode & 0o077]
     for path in exposed:
         mode = "700" if path.is_dir() else "600"

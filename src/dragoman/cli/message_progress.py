@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from dragoman.cli.start_progress import StartProgress
 from dragoman.errors import DragomanError, SessionNotFound
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Watch:
         self._client = client
         self._stage: Stage = "unsent"
         self._message_id = ""
+        self._starting: StartProgress | None = None
 
     def __enter__(self) -> Watch:
         """Begin to watch."""
@@ -43,6 +45,7 @@ class Watch:
         trace: TracebackType | None,
     ) -> None:
         """Say what can be done now."""
+        self._stop_progress()
         if isinstance(error, SessionNotFound):
             error.add_note("add --agent NAME to make it; `dragoman agents` lists them")
         elif isinstance(error, KeyboardInterrupt):
@@ -54,6 +57,7 @@ class Watch:
 
         self._stage = "sent"
         for event in turn:
+            self._stop_progress()
             self._stage = "sent"
             if isinstance(event.data, QueueUpdated) and event.data.cancelled == self._message_id:
                 typer.echo("the message was taken back; the agent never saw it", err=True)
@@ -69,6 +73,13 @@ class Watch:
                 f"with: {self._cancel()})",
                 err=True,
             )
+        else:
+            self._starting = StartProgress(self._client, self.session)
+
+    def _stop_progress(self) -> None:
+        if self._starting is not None:
+            self._starting.stop()
+            self._starting = None
 
     def asks(self, permission_id: str) -> bool:
         """Whether a permission waits for a person, and no rule answers it at once."""

@@ -2,19 +2,22 @@ import type { AgentInfo, ServerStatus } from "dragoman-client";
 import type { ReactNode } from "react";
 import { Plain } from "../parts/Plain";
 import { AgentChips } from "../sessions/AgentChips";
+import { isOwn } from "../sessions/agents";
 import { InstallButton, InstallProgress } from "../sessions/InstallButton";
 import { Copy } from "../ui/Copy";
 import { duration } from "../ui/words";
+import { RemoveAgentButton } from "./RemoveAgent";
 
 /** One agent, as this machine has it. */
 export function AgentCard({ agent }: { agent: AgentInfo }) {
-  const isBuiltIn = agent.id === "mock";
+  const isInstallable = agent.id !== "mock" && !isOwn(agent);
   return (
     <section className="card agent-card" aria-label={agent.name}>
       <div className="row wrap">
         <h2>{agent.name}</h2>
-        <code className="dim grow">{agent.id}</code>
-        {!isBuiltIn && <InstallButton agent={agent} />}
+        <code className="dim grow agent-id">{agent.id}</code>
+        {isInstallable && <InstallButton agent={agent} />}
+        {agent.source === "api" && <RemoveAgentButton agent={agent} />}
       </div>
       <AgentChips agent={agent} />
       <InstallProgress agent={agent} />
@@ -24,7 +27,11 @@ export function AgentCard({ agent }: { agent: AgentInfo }) {
         </p>
       )}
       <dl className="facts">
+        <Fact name="Source">{SOURCES[agent.source ?? "built-in"]}</Fact>
+        {agent.id !== "mock" && <Fact name="Verified">{agent.verified ?? "not verified"}</Fact>}
         <Fact name="Credentials">{credentials(agent)}</Fact>
+        {agent.env && agent.env.length > 0 && <Fact name="Variables">{agent.env.join(", ")}</Fact>}
+        {(agent.fs || agent.terminal) && <Fact name="Offered">{offered(agent)}</Fact>}
         {agent.serverStatus && (
           <Fact name="Shared process">
             <Shared status={agent.serverStatus} />
@@ -53,8 +60,21 @@ export function Fact(props: { name: string; children: ReactNode }) {
   );
 }
 
+const SOURCES = {
+  "built-in": "built in",
+  package: "a Python package",
+  catalogue: "the catalogue",
+  settings: "the settings file",
+  api: "added over HTTP",
+} as const;
+
+function offered({ fs, terminal }: AgentInfo): string {
+  return [fs && "files", terminal && "commands"].filter(Boolean).join(" and ");
+}
+
 function credentials(agent: AgentInfo): string {
   if (agent.id === "mock") return "needs none";
+  if (agent.adapter === "acp" && agent.credentialsAvailable) return "found, or its own sign-in";
   return agent.credentialsAvailable ? "found" : "none found";
 }
 

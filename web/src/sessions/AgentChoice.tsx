@@ -1,5 +1,6 @@
 import type { AgentInfo } from "dragoman-client";
 import { AgentChips } from "./AgentChips";
+import { isNear, isOwn } from "./agents";
 import { FieldProblem } from "./FormField";
 import { InstallButton, InstallProgress } from "./InstallButton";
 
@@ -11,25 +12,25 @@ export function AgentChoice(props: {
   problem: string | null;
 }) {
   const chosen = props.agents.find(({ id }) => id === props.chosen);
+  const far = props.agents.filter((agent) => !isNear(agent));
+  const option = (agent: AgentInfo) => (
+    <Option
+      key={agent.id}
+      agent={agent}
+      isChosen={agent.id === props.chosen}
+      onChoose={() => props.onChoose(agent.id)}
+    />
+  );
   return (
     <fieldset className="agent-choice">
       <legend className="label">Agent</legend>
-      {props.agents.map((agent) => (
-        <div key={agent.id} className="card agent-option" data-chosen={agent.id === props.chosen}>
-          <label>
-            <input
-              type="radio"
-              name="agent"
-              checked={agent.id === props.chosen}
-              onChange={() => props.onChoose(agent.id)}
-            />
-            <span className="agent-option-name">{agent.name}</span>
-            <AgentChips agent={agent} />
-          </label>
-          {!agent.installed && <InstallButton agent={agent} />}
-          <InstallProgress agent={agent} />
-        </div>
-      ))}
+      {props.agents.filter(isNear).map(option)}
+      {far.length > 0 && (
+        <details className="agent-catalogue" open={(chosen && !isNear(chosen)) || undefined}>
+          <summary>{far.length} more in the catalogue</summary>
+          <div className="agent-choice">{far.map(option)}</div>
+        </details>
+      )}
       <div className="form-about agent-choice-about">
         {props.problem ? <FieldProblem text={props.problem} /> : chosen && <About agent={chosen} />}
       </div>
@@ -37,7 +38,23 @@ export function AgentChoice(props: {
   );
 }
 
+function Option(props: { agent: AgentInfo; isChosen: boolean; onChoose: () => void }) {
+  const { agent, isChosen } = props;
+  return (
+    <div className="card agent-option" data-chosen={isChosen}>
+      <label>
+        <input type="radio" name="agent" checked={isChosen} onChange={props.onChoose} />
+        <span className="agent-option-name">{agent.name}</span>
+        <AgentChips agent={agent} />
+      </label>
+      {!agent.installed && !isOwn(agent) && <InstallButton agent={agent} />}
+      <InstallProgress agent={agent} />
+    </div>
+  );
+}
+
 function About({ agent }: { agent: AgentInfo }) {
+  if (!agent.installed && isOwn(agent)) return <FieldProblem text="Its command was not found." />;
   if (!agent.installed) return <>It is installed with the session, which takes up to a minute.</>;
   if (agent.problem) return <FieldProblem text={agent.problem} />;
   if (agent.id === "mock") return <>Built in, for trying things out. It needs no key.</>;

@@ -4,7 +4,7 @@ import { sessions } from "../app/api";
 import { type Shortcut, useShortcuts } from "../app/keys";
 import type { Query } from "../state/sessions";
 import { focusMain } from "../ui/focus";
-import { useAgents } from "./agents";
+import { isNear, useAgents } from "./agents";
 import { Icon } from "./Icon";
 
 const PAUSE_MS = 200;
@@ -20,7 +20,7 @@ const STATES: readonly (readonly [SessionStatus, string])[] = [
 export function SessionSearch() {
   const [query, setQuery] = useState<Query>({});
   const field = useRef<HTMLInputElement>(null);
-  const agents = useAgents().list ?? [];
+  const agents = useAgents().list?.filter(isNear) ?? [];
   useSearch(query);
   const keys = useMemo<readonly Shortcut[]>(
     () => [{ key: "/", does: "Search sessions", act: () => field.current?.focus() }],

@@ -1,6 +1,6 @@
 import type { AgentInfo } from "dragoman-client";
 import { href } from "../app/route";
-import { useAgents } from "./agents";
+import { isNear, useAgents } from "./agents";
 import { MockButton } from "./MockButton";
 
 /** What one sees before there is any session. */
@@ -29,7 +29,7 @@ export function Welcome() {
         <h2 id="home-real">Real agents</h2>
         <ul>
           {list
-            ?.filter(({ id }) => id !== "mock")
+            ?.filter((agent) => agent.id !== "mock" && isNear(agent))
             .map((agent) => (
               <Real key={agent.id} agent={agent} />
             ))}
@@ -37,7 +37,8 @@ export function Welcome() {
         <p className="dim small">
           An agent uses its own sign-in, or a key in the daemon's environment. One that is not
           installed can be installed on the <a href={href({ at: "agents" })}>agents page</a>, or
-          with its first session.
+          with its first session. More are in the catalogue there, and any other that speaks ACP can
+          be added.
         </p>
       </section>
     </div>

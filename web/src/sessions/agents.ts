@@ -42,6 +42,16 @@ export function useAgents(): AgentsState {
   return useStore(state);
 }
 
+/** Whether an agent is one to choose: the catalogue has many that nobody has installed. */
+export function isNear({ source, installed }: AgentInfo): boolean {
+  return source !== "catalogue" || installed;
+}
+
+/** It is started by a command of somebody's own, so there is nothing to install. */
+export function isOwn({ source }: AgentInfo): boolean {
+  return source === "api" || source === "settings";
+}
+
 export function useInstall(agent: string): Install | null {
   return useStore(installs).get(agent) ?? null;
 }

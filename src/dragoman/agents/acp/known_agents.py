@@ -25,7 +25,8 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     package_of: str = ""
     """The agent whose program this is too, started otherwise."""
     credentials: tuple[str, ...] = ()
-    """Environment variables of which one must be set; empty: it signs in by itself."""
+    """Environment variables of which one must be set, unless somebody has signed in with its own
+    program; empty: it has ways of its own."""
     auth_method: str | None = None
     """The ACP method to authenticate with, where it wants one."""
     verified: str | None = None
@@ -163,6 +164,8 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         name="Cline",
         command=("cline", "--acp"),
         package=_CLINE,
+        # Without it, it starts no session until somebody signs in on its own page (3.0.65).
+        credentials=("CLINE_API_KEY",),
     ),
     KnownAgent(
         id="codex-acp",
@@ -182,6 +185,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
             "COPILOT_GITHUB_TOKEN",
             "GH_TOKEN",
             "GITHUB_TOKEN",
+            "COPILOT_PROVIDER_API_KEY",
         ),
     ),
     KnownAgent(
@@ -203,6 +207,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         name="Kimi Code",
         command=("kimi", "acp"),
         package=_KIMI,
+        credentials=("KIMI_API_KEY", "KIMI_MODEL_API_KEY"),
     ),
     KnownAgent(
         id="opencode-acp",

@@ -36,9 +36,9 @@ def text(words: str) -> None:
 def ask(method: str, **params: Any) -> dict[str, Any] | None:
     """Ask, and wait for the answer; None: somebody cancels the turn, and the answer came first."""
     say(id="q1", method=method, params={"sessionId": "odd", **params})
-    answer = None
+    answer: dict[str, Any] | None = None
     for line in sys.stdin:
-        message = json.loads(line)
+        message: dict[str, Any] = json.loads(line)
         if message.get("method") == "session/cancel":
             return None
         if message.get("id") == "q1":
@@ -79,7 +79,7 @@ def main() -> None:
     """Serve one client, until stdin ends."""
     logged_in = False
     while line := sys.stdin.readline():
-        message = json.loads(line)
+        message: dict[str, Any] = json.loads(line)
         method, id = message.get("method"), message.get("id")
         if method == "initialize" and ODD != "hang":
             ways = [{"id": "api-key", "name": "API key", "type": "env_var"}] * (ODD == "login")

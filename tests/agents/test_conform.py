@@ -13,6 +13,7 @@ import pytest
 from dragoman.adapter import Adapter
 from dragoman.agents import adapters
 from dragoman.runtime.provision.install import Installer
+from tests.agents.acp_agents import known_adapter
 from tests.agents.live import command
 from tests.daemon import AGENTS
 
@@ -20,14 +21,18 @@ PARTS = {
     "amp": ("text", "tool-call", "command", "interrupt", "error"),
     "claude": ("text", "file-change", "permission-reject", "queue", "lifecycle", "shared-process"),
     "codex": ("text", "file-change", "permission-reject", "queue", "lifecycle"),
+    "grok": ("text", "file-change", "permission-reject", "queue", "lifecycle", "shared-process"),
     "opencode": ("text", "permission-reject", "resume"),
+    "opencode-acp": ("text", "permission-always", "fork"),
     "pi": ("text", "file-change", "subagent", "permission-reject", "plan-mode", "queue",
            "lifecycle", "shared-process"),
+    "qwen": ("text", "command", "permission-reject", "question", "resume"),
 }  # fmt: skip
 """Probes that CI is content with, because each starts processes that take a second or more: a few
 of what an agent has, which live scenarios see in full, and what it is declared not to have, where
 that is little. With DRAGOMAN_TEST_CONFORM=all every probe is tried."""
 REAL = [adapter for adapter in adapters().values() if adapter.package is not None]
+REAL += [known_adapter("opencode-acp"), known_adapter("qwen")]
 
 
 @pytest.mark.slow

@@ -97,6 +97,27 @@ def test_a_request_does_not_change_what_is_known_of_its_call() -> None:
     assert (asked["action"], asked["metadata"]["permission"]) == ("bash", "execute")
 
 
+def test_a_request_that_comes_before_the_input_is_known_names_its_command() -> None:
+    """Before, "always" allowed every command of the directory."""
+    peer = Peer().in_turn()
+    told = {"title": "bash", "kind": "execute", "rawInput": {"cwd": "/project"}}
+    peer.update("tool_call", toolCallId="c1", status="pending", **told)
+    ask(peer, title="rm a", rawInput={"command": "rm a"})
+    (asked,) = peer.of_type("permission.requested")
+    assert asked["metadata"]["rule"] == "bash(rm a)"
+    assert asked["metadata"]["input"] == {"command": "rm a", "cwd": "/project"}
+
+
+def test_a_command_that_nobody_names_is_known_by_what_is_said_of_it() -> None:
+    peer = Peer().in_turn()
+    rules = []
+    for number, words in enumerate(("Running: rm a", "Running: rm b")):
+        block = {"type": "content", "content": {"type": "text", "text": words}}
+        ask(peer, title="Bash", toolCallId=f"c{number}", content=[block])
+        rules.append(peer.of_type("permission.requested")[-1]["metadata"]["rule"])
+    assert rules[0] != rules[1]
+
+
 def test_a_refusal_is_a_declined_result() -> None:
     peer = Peer().in_turn()
     peer.permit(ask(peer), "reject")

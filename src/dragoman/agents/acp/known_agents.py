@@ -144,6 +144,7 @@ _GOOSE_MODES = (
     ModeInfo(id="chat", name="Chat", description="Talks, and calls no tools."),
 )
 """Left alone it begins with `auto`."""
+_FORK: frozenset[Feature] = frozenset(("fork",))
 _OPENCODE_ASKS = (
     '{"*":"ask","read":{"*":"allow","*.env":"ask","*.env.*":"ask"},"list":"allow","glob":"allow",'
     '"grep":"allow","todowrite":"allow","todoread":"allow","skill":"allow","lsp":"allow",'
@@ -216,7 +217,8 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         env={"OPENCODE_PERMISSION": _OPENCODE_ASKS},
         package_of="opencode",
         verified="1.18.33",
-        features=FEATURES | {"fork"},
+        # Its tool for questions is not offered over ACP.
+        features=FEATURES - {"questions"} | _FORK,
     ),
     KnownAgent(
         id="qwen",
@@ -226,7 +228,8 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         credentials=("OPENAI_API_KEY",),
         verified="0.24.4",
         modes=qwen.MODES,
-        features=FEATURES | {"planMode"},
+        # It tells of an image that it has read, and does not show it.
+        features=FEATURES - {"images"},
         extension=lambda spec: qwen.QwenExtension(),
         ignored=qwen.IGNORED,
         probe_recipes=qwen.PROBE_RECIPES,

@@ -94,7 +94,7 @@ class PendingRequests:
             action=call.name,
             metadata={name: value for name, value in metadata.items() if value is not None},
             item=owner.key(params.tool_call.tool_call_id),
-            rule=_rule(call, files),
+            rule=_rule(call, files, params),
             edits_files=call.kind in CHANGES,
             files=files if call.kind in CHANGES else (),
             # Where the files are not told, nobody but a person can say that they are fine.
@@ -228,12 +228,16 @@ def _cancelled(params: AnyRequest) -> Any:
             return result
 
 
-def _rule(call: ToolState, files: tuple[str, ...]) -> str:
-    """What "always" allows: the same command, the same files, or the same arguments."""
+def _rule(call: ToolState, files: tuple[str, ...], params: native.PermissionParams) -> str:
+    """What "always" allows: the same command, the same files, or the same arguments. A command that
+    is not named is known by what a person is told of it, or anything would be the same."""
     if call.kind == "execute" and call.command:
         return f"{call.name}({call.command})"
     if call.kind in CHANGES and files:
         return f"{call.name}({', '.join(files)})"
+    if call.kind == "execute" or not call.input:
+        told = (params.tool_call.title or call.title, text_of(params.tool_call), call.arguments)
+        return f"{call.name}({' '.join(filter(None, told))})"
     return f"{call.name}({call.arguments})"
 
 

@@ -189,12 +189,14 @@ class ToolCalls:
             yield from self._show_terminals(key, call)
 
     def announce(self, told: native.ToolUpdate, *, in_turn: bool) -> Iterator[Step]:
-        """A request is about a call, which may be told of only here. What it says to people is no
-        output, and what it calls the input is often less than that."""
+        """A request is about a call, which may be told of only here, and may come before the call's
+        own input is known (OpenCode 1.18.33). What it says to people is no output."""
         call = self.get(told.tool_call_id)
         about = replace(told, status=None, content=None)
-        if call is not None and call.input:
+        if call is not None and call.is_complete:
             about = replace(about, raw_input=None)
+        elif call is not None and isinstance(call.input, dict) and isinstance(told.raw_input, dict):
+            about = replace(about, raw_input={**told.raw_input, **call.input})
         if call is not None and call.kind:
             about = replace(about, kind=None)
         yield from self.update(about, in_turn=in_turn)

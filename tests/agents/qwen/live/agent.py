@@ -53,7 +53,7 @@ class QwenAgent(LiveAgent):
             "the_effort_of_a_running_session",
             "bypass_is_left_again_in_a_running_session",
             "an_error_of_the_api_fails_the_turn",
-            "an_image_and_a_file_reach_the_model",
+            "a_file_alone_is_enough",
             "every_turn_has_its_own_usage",
             "all_requests_of_a_turn_count",
             "the_agent_tells_its_models",

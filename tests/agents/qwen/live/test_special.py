@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from dragoman.testing.conform import mcp_server
 from tests.agents.live import Bench, Block, calls
 from tests.agents.results import output, results
+from tests.agents.scenarios.test_attachments import images, png, send
 from tests.agents.watch import heard, labelled, says, statuses
 from tests.testing.story import items, of_type, outcome, parts, said
 
@@ -107,6 +109,16 @@ def test_a_command_that_fails_has_its_exit_code(qwen: Bench) -> None:
     (result,) = results(live.turn("Run it"))
     assert (result["status"], result["exit_code"], output(result)) == ("failed", 3, "out")
     live.conforms()
+
+
+def test_an_image_reaches_the_model(qwen: Bench, tmp_path: Path) -> None:
+    """What it makes of images itself, it does not show."""
+    (tmp_path / "a.png").write_bytes(png())
+    live = qwen.session("Red.")
+    send(live, "Look", {"path": str(tmp_path / "a.png")})
+    assert images(live) == [("image/png", png())]
+    (message,) = items(live.conforms(), "message", "user")
+    assert parts(message, "image")
 
 
 def test_edits_are_accepted_inside_and_asked_for_outside(qwen: Bench) -> None:

@@ -236,12 +236,13 @@ ANATOMY = {
 }  # fmt: skip
 EXTRA = {
     "codex": {"native_items"},
+    "grok": {"diffs"},
     "opencode": {"state", "history"},
     "pi": {"numbered_diff"},
 }
 """The structs of Codex's items would make its `native` too long, and the state of an OpenCode
-conversation its `convert`; only OpenCode has a history that is read again, and only an older Pi a
-form of its own for diffs."""
+conversation its `convert`; only OpenCode has a history that is read again, and only Grok and an
+older Pi have a form of their own for diffs."""
 
 ON_A_DIALECT = {"grok"}
 """Agents whose converter is a dialect's: they have only what they add to it."""

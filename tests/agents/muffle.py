@@ -13,8 +13,10 @@ import threading
 from pathlib import Path
 from typing import IO
 
-MESSAGES = (b'"turn/start"', b'"turn/steer"', b'"type":"prompt"', b'"type":"user"')
-"""In the line that brings a message to Codex, Pi, Claude Code or Amp."""
+MESSAGES = (
+    b'"turn/start"', b'"turn/steer"', b'"type":"prompt"', b'"type":"user"', b'"session/prompt"',
+)  # fmt: skip
+"""In the line that brings a message to Codex, Pi, Claude Code, Amp or Grok."""
 
 
 def main(flag: Path, command: list[str]) -> None:

@@ -21,7 +21,7 @@ PARTS = {
     "amp": ("text", "tool-call", "command", "interrupt", "error"),
     "claude": ("text", "file-change", "permission-reject", "queue", "lifecycle", "shared-process"),
     "codex": ("text", "file-change", "permission-reject", "queue", "lifecycle"),
-    "grok": ("text", "file-change", "permission-reject", "queue", "lifecycle", "shared-process"),
+    "grok": ("text", "mcp", "permission-reject", "plan-mode", "variant"),
     "opencode": ("text", "permission-reject", "resume"),
     "opencode-acp": ("text", "permission-always", "fork"),
     "pi": ("text", "file-change", "subagent", "permission-reject", "plan-mode", "queue",

@@ -9,6 +9,7 @@ import pytest
 from dragoman.testing.model import StepLike
 from tests.agents.claude.live.agent import CLAUDE
 from tests.agents.codex.live.agent import CODEX
+from tests.agents.grok.live.agent import GROK
 from tests.agents.handed_over import hits, survive, walled
 from tests.agents.live import Block, LiveAgent, calls, capabilities_of, scripted
 from tests.agents.pi.live.agent import PI
@@ -17,7 +18,7 @@ from tests.cases.common import eventually
 from tests.testing.story import items, said, text
 
 pytestmark = pytest.mark.parametrize(
-    "agent", [CLAUDE, CODEX, PI], ids=lambda agent: agent.adapter.id
+    "agent", [CLAUDE, CODEX, GROK, PI], ids=lambda agent: agent.adapter.id
 )
 
 

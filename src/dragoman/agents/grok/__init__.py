@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from dragoman.adapter import Adapter
-from dragoman.agents.grok.extension import GrokExtension
+from dragoman.agents.grok.convert import GrokExtension
 from dragoman.agents.grok.launch import launch, session_meta
 from dragoman.agents.grok.package import PACKAGE
 from dragoman.agents.grok.probes import IGNORED, PROBE_RECIPES
@@ -24,7 +24,8 @@ PROFILE = Profile(
     plan_mode="plan",
     takes_images=True,
     subagent_sessions=True,
-    confirms_messages=True,
+    message_meta=lambda message_id: {"promptId": message_id},
+    reads_history=True,
     session_meta=session_meta,
     extension=GrokExtension,
 )

@@ -25,14 +25,14 @@ def compaction(kind: str, told: native.Compaction, session: SessionAccess) -> It
     match kind:
         case "auto_compact_started":
             full = f"{told.percentage} % full" if told.percentage is not None else None
-            yield from session.status("compaction started", full, _about(told))
+            yield from session.status("compacting", full, _about(told))
         case "auto_compact_completed":
             sizes = f"{told.tokens_before} tokens became {told.tokens_after}"
             known = told.tokens_before is not None and told.tokens_after is not None
-            yield from session.status("compaction", sizes if known else None, _about(told))
+            yield from session.status("compacted", sizes if known else None, _about(told))
         case _:
             why = told.error or told.reason or kind.removeprefix("auto_compact_")
-            yield from session.status("compaction", why, _about(told), "failed")
+            yield from session.status("compacting", why, _about(told), "failed")
 
 
 def task(told: native.TaskCompleted, session: SessionAccess) -> Iterator[Step]:

@@ -50,6 +50,7 @@ from dragoman.steps import (
 )
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Reply, Result, RpcError, key_of
 
+ALREADY_DELIVERED = "the agent had this message before it was stopped; it is not sent again"
 _OUTCOMES: dict[str, Outcome] = {"end_turn": "completed", "cancelled": "interrupted"}
 _FAILURES = {
     "max_tokens": "the answer was longer than the model may write",
@@ -71,8 +72,8 @@ class AcpConverter:
     def __init__(self, spec: Spec, profile: Profile) -> None:
         self._extension = profile.extension(spec)
         self._subagent_sessions = profile.subagent_sessions
-        self._confirms_messages = profile.confirms_messages
-        self._state = Conversation(spec)
+        self._message_meta = profile.message_meta
+        self._state = Conversation(spec, reads_history=profile.reads_history)
         self._settings = SessionSettings(spec, profile)
 
         terminals = Terminals()
@@ -130,13 +131,27 @@ class AcpConverter:
         if not self._state.queue:
             return
         prompt = self._state.queue.pop(0)
+        if self._extension.has_message(prompt.message_id):
+            yield from self._skip(prompt)
+            return
         self._state.trigger(Trigger.SEND)
         self._state.is_interrupting = False
         blocks = launch.prompt_blocks(prompt, self._state.capabilities.prompt_capabilities)
         self._state.sent_id = prompt.message_id
-        if not self._confirms_messages:
+        if self._message_meta is None:
             yield from self._state.deliver()
-        yield self._request("session/prompt", "prompt", prompt=blocks)
+            yield self._request("session/prompt", "prompt", prompt=blocks)
+        else:
+            meta = self._message_meta(prompt.message_id)
+            yield self._request("session/prompt", "prompt", prompt=blocks, _meta=meta)
+
+    def _skip(self, prompt: Prompt) -> Iterator[Step]:
+        """A message that the agent had is not answered again: what became of it is not known."""
+        yield Delivered(message_id=prompt.message_id)
+        yield BeginTurn()
+        yield from self._notices.status("not answered again", ALREADY_DELIVERED)
+        yield EndTurn(outcome="interrupted")
+        yield from self._send_next()
 
     def _request(self, method: str, tag: str, **params: object) -> Request:
         about = {"sessionId": self._state.session_id, **params}
@@ -222,7 +237,7 @@ class AcpConverter:
     ) -> Iterator[Step]:
         is_replay = self._state.phase in (Phase.OPENING, Phase.SETTING)
         is_content = isinstance(update, _CONTENT)
-        if is_content and (is_replay or self._extension.is_replay(params.meta)):
+        if is_content and (self._extension.is_replay(params.meta) or is_replay):
             return
         if self._is_subagents(params.session_id):
             yield from self._on_subagent(params.session_id, update)

@@ -88,6 +88,9 @@ class Extension(Protocol):
     def opened(self, result: SessionResult) -> None:
         """The session is open."""
 
+    def has_message(self, message_id: str) -> bool:
+        """Whether the agent had a message before it, or the daemon, died."""
+
     def is_ready(self) -> bool:
         """Whether a session that is open takes messages; it may wait for MCP servers."""
 
@@ -138,6 +141,10 @@ class NoExtension:
 
     def opened(self, result: SessionResult) -> None:
         """Have nothing to learn."""
+
+    def has_message(self, message_id: str) -> bool:
+        """Know none."""
+        return False
 
     def is_ready(self) -> bool:
         """Wait for nothing."""
@@ -217,8 +224,12 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Its subagents work in sessions of their own, of which it tells in the same words."""
     takes_images: bool = False
     """It takes images in messages, although it does not say so."""
-    confirms_messages: bool = False
-    """It says at once that it has a message; until then one is only on its way."""
+    message_meta: Callable[[str], dict[str, Any]] | None = None
+    """What `_meta` of a message with this id holds. Then the agent says at once that it has it, and
+    until then it is only on its way."""
+    reads_history: bool = False
+    """Sessions are opened again with `session/load`, for what is repeated then, although it has
+    `session/resume`."""
     session_meta: Callable[[Spec], dict[str, Any]] = lambda spec: {}
     """What `_meta` of a session that is opened holds."""
     extension: Callable[[Spec], Extension] = lambda spec: NoExtension()

@@ -84,7 +84,8 @@ TRANSITIONS: dict[Phase, dict[Trigger, Phase]] = {
 class Conversation:
     """The phase, and the facts that are independent of it."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, *, reads_history: bool = False) -> None:
+        self._reads_history = reads_history
         self.phase = Phase.CLOSED
         self.agent: native.InitializeResult | None = None
         """What the process said of itself; None: it was not greeted."""
@@ -146,7 +147,8 @@ class Conversation:
             return "session/new"
         if self.fork:
             return "session/fork" if takes.session_capabilities.fork is not None else None
-        if takes.session_capabilities.resume is not None:
+        has_resume = takes.session_capabilities.resume is not None
+        if has_resume and not (self._reads_history and takes.load_session):
             return "session/resume"
         return "session/load" if takes.load_session else None
 

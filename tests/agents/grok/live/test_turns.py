@@ -156,7 +156,7 @@ def test_a_conversation_is_compacted(grok: Bench) -> None:
     events = live.turn("Still there?")
     assert said(events) == ["After."]
     assert "at length" in asked(live, 3)
-    assert statuses(live.conforms(), "compaction")
+    assert statuses(live.conforms(), "compacted")
 
 
 def test_a_compaction_that_fails_fails_its_turn(grok: Bench) -> None:

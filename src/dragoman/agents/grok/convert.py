@@ -26,7 +26,7 @@ _QUIET = frozenset({
 })  # fmt: skip
 """Updates that say nothing that is not told otherwise (`probes.IGNORED`)."""
 _QUIET_METHODS = (
-    "_x.ai/session/setup", "_x.ai/session/update", "_x.ai/session/prompt_complete",
+    "_x.ai/session/setup", "_x.ai/session/prompt_complete",
     "_x.ai/sessions/", "_x.ai/queue/", "_x.ai/mcp/servers_updated", "_x.ai/mcp/tools_changed",
     "_x.ai/models/", "_x.ai/settings/", "_x.ai/announcements/", "_x.ai/fs", "_x.ai/git",
 )  # fmt: skip
@@ -45,6 +45,8 @@ class GrokExtension(NoExtension):
         self._calls: dict[tuple[str, int], tuple[str, str]] = {}
         """Calls whose arguments are being written: session and place → id and tool."""
 
+        self._known_ids: set[str] = set()
+        """The messages that a session had before it was opened again."""
         self._streams: dict[str, Any] = {}
         """The answer of the model that each session streams, by when it began."""
         self._void_streams: set[Any] = set()
@@ -64,6 +66,8 @@ class GrokExtension(NoExtension):
             case "_x.ai/exit_plan_mode" if message.key is not None:
                 plan = native.read(message.params, native.PlanParams)
                 return requests.approve(message.key, plan, session)
+            case "_x.ai/session/update":
+                return self._on_history(native.read(message.params, native.UpdateParams))
             case "_x.ai/queue/changed":
                 queue = native.read(message.params, native.QueueParams)
                 return session.hear(queue.session_id) if queue.entries else iter(())
@@ -115,6 +119,14 @@ class GrokExtension(NoExtension):
             case _ if kind in _QUIET:
                 return iter(())
         return session.status(kind, None, msgspec.json.decode(bytes(update)))
+
+    def _on_history(self, params: native.UpdateParams) -> Iterator[Step]:
+        """What a session that is opened again holds beside updates of the protocol: the end of each
+        turn, also of one in which the agent died."""
+        if native.kind_of(params.update) == "turn_completed":
+            turn = native.read(params.update, native.TurnCompleted)
+            self._known_ids.add(turn.prompt_id or "")
+        return iter(())
 
     def _on_piece(
         self, session_id: str, piece: native.CallPiece, session: SessionAccess
@@ -179,6 +191,10 @@ class GrokExtension(NoExtension):
     def opened(self, result: SessionResult) -> None:
         """The models, each with its window."""
         self._usage.opened(result.models)
+
+    def has_message(self, message_id: str) -> bool:
+        """Whether it has had a turn of that name."""
+        return message_id in self._known_ids
 
     def is_ready(self) -> bool:
         """It begins without MCP servers that are not up yet, so it is told nothing before."""

@@ -49,7 +49,7 @@ class Case(Struct, frozen=True):
     @property
     def adapter(self) -> Adapter:
         """The agent's adapter."""
-        return _adapters()[folder_of(self.agent)]
+        return adapter_of(self.agent)
 
     def transcript(self) -> Transcript:
         """What was recorded."""
@@ -70,6 +70,11 @@ class Case(Struct, frozen=True):
         if hasattr(said, "spec_in"):
             return cast(Spec, said.spec_in(self.adapter, transcript))
         return cast(Spec, getattr(said, "spec_of", spec_of)(self.adapter, meta))
+
+
+def adapter_of(agent: str) -> Adapter:
+    """The adapter of an agent, by its id or the name of its folder."""
+    return _adapters()[folder_of(agent)]
 
 
 @cache

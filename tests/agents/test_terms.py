@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.agents import adapters
 from dragoman.schema.events import Event, ItemCompleted, ItemDelta, ItemStarted
-from tests.agents.recordings import cases
+from tests.agents.recordings import adapter_of, cases
 
 AGENTS = sorted({case.agent for case in cases()})
 OFTEN = 0.05
@@ -80,7 +79,7 @@ def named(word: str, text: str) -> bool:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_term_names_what_causes_its_events(agent: str) -> None:
     """Before, it named messages that leave no event, and left out those that cause most."""
-    terms = adapters()[agent].terms
+    terms = adapter_of(agent).terms
     for name, counted in causes(agent).items():
         if name not in terms:
             continue
@@ -91,7 +90,7 @@ def test_a_term_names_what_causes_its_events(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_an_agent_never_says_is_named_so(agent: str) -> None:
-    terms = adapters()[agent].terms
+    terms = adapter_of(agent).terms
     for name in ("session.started", "permission.resolved", "question.resolved"):
         assert terms[name].startswith(OURS), f"{name}: {terms[name]}"
         assert name not in causes(agent)

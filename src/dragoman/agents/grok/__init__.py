@@ -61,10 +61,12 @@ ADAPTER = Adapter(
         "turn.started": "none, our session/prompt; a session/update of a turn of its own",
         "turn.ended": "the reply to session/prompt; _x.ai/session_notification turn_completed",
         "message (user)": "none, our session/prompt",
-        "message (assistant)": "session/update agent_message_chunk, agent_thought_chunk",
+        "message (assistant)": "session/update agent_message_chunk, agent_thought_chunk; "
+        "_x.ai/session_notification tool_call_delta_chunk or the reply to session/prompt "
+        "completes it",
         "message.delta": "session/update agent_message_chunk, agent_thought_chunk",
         "tool call": "_x.ai/session_notification tool_call_delta_chunk; session/update tool_call, "
-        "tool_call_update",
+        "tool_call_update; session/request_permission",
         "tool result": "session/update tool_call_update",
         "permission.requested": "session/request_permission",
         "permission.resolved": "none, our response",

@@ -105,6 +105,7 @@ quick: setup $(NODE) ## The inner loop: recordings instead of live agents, no br
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(QUICK) \
 	  --ignore tests/agents/amp/live --ignore tests/agents/claude/live \
 	  --ignore tests/agents/codex/live --ignore tests/agents/opencode/live \
+	  --ignore tests/agents/opencode_acp/live --ignore tests/agents/qwen/live \
 	  --ignore tests/agents/pi/live --ignore tests/agents/test_handed_over.py \
 	  --ignore tests/agents/scenarios \
 	  --ignore tests/agents/test_conform.py --ignore tests/agents/test_mutations.py \

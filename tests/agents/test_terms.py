@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import msgspec
 import pytest
 
-from dragoman.agents import adapters
 from dragoman.schema.events import Event, ItemCompleted, ItemDelta, ItemStarted
 from tests.agents.recordings import cases
 
@@ -41,6 +41,7 @@ def cause(raw: Any) -> str:
     params = message.get("params") or {}
     inner = (
         (params.get("item") or {}).get("type"),
+        (params.get("update") or {}).get("sessionUpdate"),
         message.get("method"),
         (message.get("event") or {}).get("type"),
         (message.get("request") or {}).get("subtype"),
@@ -51,6 +52,11 @@ def cause(raw: Any) -> str:
         "reply",
     )
     return str(next(word for word in inner if word))
+
+
+def terms_of(agent: str) -> Mapping[str, str]:
+    """The terms of an agent that there are recordings of."""
+    return next(case.adapter.terms for case in cases() if case.agent == agent)
 
 
 @cache
@@ -80,7 +86,7 @@ def named(word: str, text: str) -> bool:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_term_names_what_causes_its_events(agent: str) -> None:
     """Before, it named messages that leave no event, and left out those that cause most."""
-    terms = adapters()[agent].terms
+    terms = terms_of(agent)
     for name, counted in causes(agent).items():
         if name not in terms:
             continue
@@ -91,7 +97,7 @@ def test_a_term_names_what_causes_its_events(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_an_agent_never_says_is_named_so(agent: str) -> None:
-    terms = adapters()[agent].terms
+    terms = terms_of(agent)
     for name in ("session.started", "permission.resolved", "question.resolved"):
         assert terms[name].startswith(OURS), f"{name}: {terms[name]}"
         assert name not in causes(agent)

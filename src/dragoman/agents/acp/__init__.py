@@ -30,7 +30,7 @@ TERMS = {
     "message (user)": "none, our session/prompt",
     "message (assistant)": "session/update agent_message_chunk, agent_thought_chunk",
     "message.delta": "session/update agent_message_chunk, agent_thought_chunk",
-    "tool call": "session/update tool_call, tool_call_update",
+    "tool call": "session/update tool_call, tool_call_update; session/request_permission",
     "tool result": "session/update tool_call_update",
     "permission.requested": "session/request_permission",
     "permission.resolved": "none, our response",

@@ -95,7 +95,7 @@ test-page:
 	npm run --silent test
 	npm run --silent e2e
 
-QUICK := tests/core tests/wire tests/schema tests/store tests/agents tests/http \
+QUICK := tests/core tests/wire tests/dialects tests/schema tests/store tests/agents tests/http \
   tests/test_architecture.py tests/test_docs.py
 
 quick: setup $(NODE) ## The inner loop: recordings instead of live agents, no browser

@@ -100,7 +100,7 @@ test-page:
 	npm run --silent test
 	npm run --silent e2e
 
-QUICK := tests/core tests/wire tests/schema tests/store tests/agents tests/http \
+QUICK := tests/core tests/wire tests/dialects tests/schema tests/store tests/agents tests/http \
   tests/test_architecture.py tests/test_docs.py
 
 quick: setup $(NODE) ## The inner loop: recordings instead of live agents, no browser
@@ -110,6 +110,7 @@ quick: setup $(NODE) ## The inner loop: recordings instead of live agents, no br
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(QUICK) \
 	  --ignore tests/agents/amp/live --ignore tests/agents/claude/live \
 	  --ignore tests/agents/codex/live --ignore tests/agents/opencode/live \
+	  --ignore tests/agents/opencode_acp/live --ignore tests/agents/qwen/live \
 	  --ignore tests/agents/pi/live --ignore tests/agents/test_handed_over.py \
 	  --ignore tests/agents/scenarios \
 	  --ignore tests/agents/test_conform.py --ignore tests/agents/test_mutations.py \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 import pytest
 
 from dragoman.schema.events import Event, ItemCompleted, ItemDelta, ItemStarted
-from tests.agents.recordings import adapter_of, cases
+from tests.agents.recordings import cases
 
 AGENTS = sorted({case.agent for case in cases()})
 OFTEN = 0.05
@@ -40,6 +41,7 @@ def cause(raw: Any) -> str:
     params = message.get("params") or {}
     inner = (
         (params.get("item") or {}).get("type"),
+        (params.get("update") or {}).get("sessionUpdate"),
         message.get("method"),
         (message.get("event") or {}).get("type"),
         (message.get("request") or {}).get("subtype"),
@@ -50,6 +52,11 @@ def cause(raw: Any) -> str:
         "reply",
     )
     return str(next(word for word in inner if word))
+
+
+def terms_of(agent: str) -> Mapping[str, str]:
+    """The terms of an agent that there are recordings of."""
+    return next(case.adapter.terms for case in cases() if case.agent == agent)
 
 
 @cache
@@ -79,7 +86,7 @@ def named(word: str, text: str) -> bool:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_term_names_what_causes_its_events(agent: str) -> None:
     """Before, it named messages that leave no event, and left out those that cause most."""
-    terms = adapter_of(agent).terms
+    terms = terms_of(agent)
     for name, counted in causes(agent).items():
         if name not in terms:
             continue
@@ -90,7 +97,7 @@ def test_a_term_names_what_causes_its_events(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_an_agent_never_says_is_named_so(agent: str) -> None:
-    terms = adapter_of(agent).terms
+    terms = terms_of(agent)
     for name in ("session.started", "permission.resolved", "question.resolved"):
         assert terms[name].startswith(OURS), f"{name}: {terms[name]}"
         assert name not in causes(agent)

@@ -55,7 +55,7 @@ MODELS: dict[type, tuple[type[BaseModel], ...]] = {
     native.ModeName: (schema.SessionMode,),
     native.SessionModes: (schema.SessionModeState,),
     native.SessionName: (schema.SessionInfo,),
-    native.ListResult: (schema.ListSessionsResponse,),
+    native.KnownSessions: (schema.ListSessionsResponse,),
     native.SelectOption: (schema.SessionConfigOptionSelect,),
     native.TokenCounts: (schema.Usage,),
     native.PromptResult: (schema.PromptResponse,),

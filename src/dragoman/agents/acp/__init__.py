@@ -24,18 +24,18 @@ TERMS = {
     "item_id": "none",
     "native_item_id": "toolCallId; messageId where an agent has it",
     "session.started": "none; the reply to session/new names the session",
-    "session.ended": "none",
+    "session.ended": "none; a reply that says that the session is gone",
     "turn.started": "none; our session/prompt",
     "turn.ended": "the reply to session/prompt",
     "message (user)": "none, our session/prompt",
-    "message (assistant)": "session/update agent_message_chunk, agent_thought_chunk; the next "
-    "session/update or the reply to session/prompt completes it",
+    "message (assistant)": "session/update agent_message_chunk, agent_thought_chunk; the last one "
+    "ends with the reply to session/prompt",
     "message.delta": "session/update agent_message_chunk, agent_thought_chunk",
     "tool call": "session/update tool_call, tool_call_update; session/request_permission",
     "tool result": "session/update tool_call_update",
     "permission.requested": "session/request_permission",
     "permission.resolved": "none, our response",
-    "question.requested": "elicitation/create",
+    "question.requested": "elicitation/create; session/request_permission with questions in it",
     "question.resolved": "none, our response; elicitation/complete",
     "error": "an error in reply to session/new or session/prompt; a stopReason of failure",
 }

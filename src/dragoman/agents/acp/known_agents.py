@@ -157,6 +157,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         name="Claude Agent (ACP)",
         command=("claude-agent-acp",),
         package=_CLAUDE,
+        verified="0.99.1",
         credentials=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
     ),
     KnownAgent(
@@ -172,6 +173,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         name="Codex (ACP)",
         command=("codex-acp",),
         package=_CODEX,
+        verified="2.6.0",
         credentials=("OPENAI_API_KEY", "CODEX_API_KEY"),
         auth_method="api-key",
         modes=_CODEX_MODES,
@@ -181,6 +183,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         name="GitHub Copilot",
         command=("copilot", "--acp"),
         package=_COPILOT,
+        verified="1.0.102",
         credentials=(
             "COPILOT_GITHUB_TOKEN",
             "GH_TOKEN",
@@ -201,12 +204,14 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         command=("goose", "acp"),
         modes=_GOOSE_MODES,
         package=_GOOSE,
+        verified="0.20.1",
     ),
     KnownAgent(
         id="kimi",
         name="Kimi Code",
         command=("kimi", "acp"),
         package=_KIMI,
+        verified="2.1.0",
         credentials=("KIMI_API_KEY", "KIMI_MODEL_API_KEY"),
     ),
     KnownAgent(

@@ -499,7 +499,7 @@ class SessionName(CamelCase, frozen=True, kw_only=True):
     session_id: str = ""
 
 
-class ListResult(CamelCase, frozen=True, kw_only=True):
+class KnownSessions(CamelCase, frozen=True, kw_only=True):
     """Some of the sessions that the agent has."""
 
     sessions: tuple[SessionName, ...] = ()

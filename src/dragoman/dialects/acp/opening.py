@@ -160,11 +160,11 @@ class SessionOpening:
 
     def _on_list(self, reply: Reply) -> Iterator[Step]:
         """Whether the session that could not be opened is there; a long list comes in pages."""
-        failure, page = self._failure, native.ListResult()
+        failure, page = self._failure, native.KnownSessions()
         if failure is None:
             return
         if isinstance(reply, Result):
-            page = native.result_of(reply, native.ListResult)
+            page = native.result_of(reply, native.KnownSessions)
         is_there = any(each.session_id == self._state.resume_id for each in page.sessions)
         self._page_count += 1
         is_more = page.next_cursor is not None and self._page_count < MAX_PAGES

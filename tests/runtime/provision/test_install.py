@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,6 +127,40 @@ def test_a_package_may_have_a_version_for_each_platform(tmp_path: Path, npm: Npm
     assert installer.versions(adapter) == [VERSION]
     assert str(path).endswith("@birds/parrot/vendor/here/bin/parrot")
     assert runs(path) == VERSION
+
+
+def _packed(npm: Npm, content: bytes) -> Adapter:
+    """A parrot whose program is compressed in its package."""
+    file = npm.folder / "parrot.br"
+    file.write_bytes(content)
+    npm.behave(
+        f"executable = 'bin/readme'\nimport shutil\n(package / 'packed').mkdir(parents=True)\n"
+        f"shutil.copy({str(file)!r}, package / 'packed' / 'parrot.br')"
+    )
+    assert ADAPTER.package is not None
+    package = msgspec.structs.replace(
+        ADAPTER.package, executable="packed/parrot", compressed="packed/parrot.br"
+    )
+    packed: Adapter = msgspec.structs.replace(ADAPTER, package=package)
+    return packed
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_a_program_that_is_compressed_is_unpacked(installer: Installer, npm: Npm) -> None:
+    """As Grok's is, by a script that we do not run."""
+    program = f"#!/bin/sh\necho parrot {VERSION}\n"
+    compress = "process.stdout.write(require('zlib').brotliCompressSync(process.argv[1]))"
+    content = subprocess.check_output(["node", "-e", compress, program])
+    path = installer.install(_packed(npm, content))
+    assert runs(path) == VERSION
+    assert sorted(os.listdir(path.parent)) == ["parrot"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_a_program_that_cannot_be_unpacked_is_not_installed(installer: Installer, npm: Npm) -> None:
+    with pytest.raises(InstallFailed, match=r"parrot\.br cannot be decompressed: "):
+        installer.install(_packed(npm, b"no such thing"))
+    assert left(installer) == []
 
 
 def test_an_older_version_may_have_its_executable_elsewhere(tmp_path: Path, npm: Npm) -> None:

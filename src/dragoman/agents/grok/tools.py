@@ -94,7 +94,7 @@ def _result(output: Any) -> Any:
     printed = output.get("output")
     if isinstance(printed, list):
         return {**output, "output": _decoded(printed)}
-    said = _mcp_text(printed) if output.get("type") == "MCP" else _printed(output)
+    said = _mcp_text(printed) if output.get("type") == "MCP" else _text_in(output)
     return output if said is None else {**output, "output": said}
 
 
@@ -108,7 +108,7 @@ def _mcp_text(output: Any) -> str | None:
     return texts[0] if isinstance(output, dict) and texts else None
 
 
-def _printed(output: dict[str, Any]) -> str | None:
+def _text_in(output: dict[str, Any]) -> str | None:
     """The text of a result: beside its type stands what became of the call."""
     inner = (value for name, value in output.items() if name != "type")
     for place in (output, *(each for each in inner if isinstance(each, dict))):

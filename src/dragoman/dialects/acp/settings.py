@@ -131,7 +131,7 @@ class SessionSettings:
             if field not in self._due:
                 continue
             self._due.remove(field)
-            value = self._goal(field)
+            value = self._target_of(field)
             # Of the level, an agent may tell its first one where it has none (Grok 1.0.41).
             is_sure = field != "variant"
             if value is None or (value == self._current(field) and is_sure):
@@ -141,7 +141,7 @@ class SessionSettings:
                 return Switch(field, value), request
         return None
 
-    def _goal(self, field: str) -> str | None:
+    def _target_of(self, field: str) -> str | None:
         is_plan = field == "mode" and self._is_planning
         return self._profile.plan_mode if is_plan else self._target.get(field)
 

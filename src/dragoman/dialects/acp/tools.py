@@ -283,15 +283,12 @@ class ToolCalls:
             call.is_result_open = True
             yield self.owner.item(
                 in_turn=False,
-                key=self._result_key(key),
+                key=_result_key(self.owner, key),
                 kind="tool_result",
                 role="tool",
                 native_id=key,
                 content=(ToolResult(call_id=key, output=""),),
             )
-
-    def _result_key(self, key: str) -> str:
-        return self.owner.key(f"{key}:result")
 
     def _print(self, key: str, call: ToolState) -> Iterator[Step]:
         """What a tool has said: all of it is told each time."""
@@ -301,7 +298,7 @@ class ToolCalls:
         fresh = text.removeprefix(call.streamed) if text.startswith(call.streamed) else text
         call.streamed = text
         yield from self._open(key, call)
-        yield Delta(self._result_key(key), fresh, "output")
+        yield Delta(_result_key(self.owner, key), fresh, "output")
 
     def _show_terminals(self, key: str, call: ToolState) -> Iterator[Step]:
         """A call shows a terminal from when it first names it."""
@@ -319,7 +316,7 @@ class ToolCalls:
         yield from self.complete_call(key)
         yield from self._open(key, call)
         call.terminal_text += text
-        yield Delta(self._result_key(key), text, "output")
+        yield Delta(_result_key(self.owner, key), text, "output")
 
     def _complete(self, key: str, call: ToolState, *, failed: bool) -> Iterator[Step]:
         code = _exit_code(call.output)
@@ -342,7 +339,7 @@ class ToolCalls:
         output = _output(call, terminals)
         yield from self._open(key, call)
         yield CompleteItem(
-            key=self._result_key(key),
+            key=_result_key(self.owner, key),
             content=(
                 ToolResult(call_id=key, output=output),
                 *_more(call, failed=failed),
@@ -367,7 +364,7 @@ class ToolCalls:
             yield from self._open(key, call)
             content = ToolResult(call_id=key, output=call.streamed)
             yield CompleteItem(
-                key=self._result_key(key),
+                key=_result_key(self.owner, key),
                 content=(content,),
                 status="failed",
                 fields={"reason": "interrupted"},
@@ -449,6 +446,10 @@ class OwnCall(Struct, frozen=True, kw_only=True):
         return StartItem(
             key=key, kind=kind, role=role, content=content, fields=fields, source="daemon"
         )
+
+
+def _result_key(owner: Owner, key: str) -> str:
+    return owner.key(f"{key}:result")
 
 
 def _paths(locations: Any) -> Iterator[str]:

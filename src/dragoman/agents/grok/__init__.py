@@ -58,7 +58,8 @@ ADAPTER = Adapter(
         "native_item_id": "toolCallId; messages have none",
         "session.started": "none; the reply to session/new names the session",
         "session.ended": "none",
-        "turn.started": "none, our session/prompt; a session/update of a turn of its own",
+        "turn.started": "none, our session/prompt; session/update agent_message_chunk, "
+        "agent_thought_chunk or tool_call of a turn of its own",
         "turn.ended": "the reply to session/prompt; _x.ai/session_notification turn_completed",
         "message (user)": "none, our session/prompt",
         "message (assistant)": "session/update agent_message_chunk, agent_thought_chunk; "

@@ -57,7 +57,7 @@ ADAPTER = Adapter(
         "item_id": "none",
         "native_item_id": "toolCallId; messages have none",
         "session.started": "none; the reply to session/new names the session",
-        "session.ended": "none",
+        "session.ended": "none; a reply that a session is unknown ends it",
         "turn.started": "none, our session/prompt; session/update agent_message_chunk, "
         "agent_thought_chunk or tool_call of a turn of its own",
         "turn.ended": "the reply to session/prompt; _x.ai/session_notification turn_completed",

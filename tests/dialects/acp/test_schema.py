@@ -12,10 +12,12 @@ from pydantic import BaseModel
 
 from dragoman.dialects.acp import native
 from dragoman.schema.commands import Attachment, Configure, Interrupt
-from dragoman.steps import Notify, Request
+from dragoman.services import FileRead, FileWritten, TerminalExited, TerminalStarted
+from dragoman.steps import Notify, Request, Respond
 from tests.dialects.acp.peer import CAN_ALL, SPEC, Peer
 from tests.dialects.acp.test_opening import OPTIONS, SERVERS
 from tests.dialects.acp.test_requests import SCHEMA, ask
+from tests.dialects.acp.test_services import Scripted
 
 MODELS: dict[type, tuple[type[BaseModel], ...]] = {
     native.TextBlock: (schema.TextContentBlock,),
@@ -46,6 +48,11 @@ MODELS: dict[type, tuple[type[BaseModel], ...]] = {
         schema.CreateUrlSessionElicitationRequest,
     ),
     native.ElicitationComplete: (schema.CompleteElicitationNotification,),
+    native.ReadFileParams: (schema.ReadTextFileRequest,),
+    native.WriteFileParams: (schema.WriteTextFileRequest,),
+    native.EnvVariable: (schema.EnvVariable,),
+    native.TerminalParams: (schema.CreateTerminalRequest,),
+    native.TerminalName: (schema.TerminalOutputRequest,),
     native.UpdateParams: (schema.SessionNotification,),
     native.PromptCapabilities: (schema.PromptCapabilities,),
     native.McpCapabilities: (schema.McpCapabilities,),
@@ -165,6 +172,32 @@ def test_what_we_answer_is_valid() -> None:
                        ("3", schema.CancelElicitationResponse)):  # fmt: skip
         (answer,) = plain.responses(key)
         _ensure_valid(model, answer)
+
+
+def test_what_services_are_answered_with_is_valid() -> None:
+    agent = Scripted()
+    read, _ = agent.ask("fs/read_text_file", path="/work/a")
+    steps = agent.on(FileRead(key=read, content="x"))
+    write, _ = agent.ask("fs/write_text_file", path="/work/a", content="x")
+    agent.allow(write)
+    steps += agent.on(FileWritten(key=write, is_new=True))
+    create, _ = agent.ask("terminal/create", command="make")
+    agent.allow(create)
+    steps += agent.on(TerminalStarted(key="term_1"))
+    early, found = agent.ask("terminal/output", terminalId="term_1")
+    wait, _ = agent.ask("terminal/wait_for_exit", terminalId="term_1")
+    kill, _ = agent.ask("terminal/kill", terminalId="term_1")
+    steps += found + agent.on(TerminalExited(key="term_1", signal="SIGTERM"))
+    late, found = agent.ask("terminal/output", terminalId="term_1")
+    release, more = agent.ask("terminal/release", terminalId="term_1")
+    answers = {each.key: each.result for each in steps + found + more if isinstance(each, Respond)}
+    for key, model in (
+        (read, schema.ReadTextFileResponse), (write, schema.WriteTextFileResponse),
+        (create, schema.CreateTerminalResponse), (early, schema.TerminalOutputResponse),
+        (wait, schema.WaitForTerminalExitResponse), (kill, schema.KillTerminalResponse),
+        (late, schema.TerminalOutputResponse), (release, schema.ReleaseTerminalResponse),
+    ):  # fmt: skip
+        _ensure_valid(model, answers[key])
 
 
 def _ensure_valid(model: type[BaseModel], value: Any) -> None:

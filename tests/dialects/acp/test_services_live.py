@@ -166,21 +166,20 @@ def test_what_cannot_be_read_says_why(talk: ScriptedTalk, folder: Path) -> None:
     with (folder / "huge").open("wb") as huge:
         huge.truncate(3 << 30)
     with (folder / "long").open("wb") as long:
-        long.writelines(b"%d\n" % number for number in range(3_000_000))
+        long.writelines(b"%d\n" % number for number in range(1_600_000))
     found = talk.act(
         read("missing", folder / "missing"),
         read("folder", folder),
         read("binary", folder / "binary"),
         read("pipe", folder / "pipe"),
         read("huge", folder / "huge"),
-        read("far", folder / "huge", line=2, limit=1),
         read("long", folder / "long"),
-        read("part", folder / "long", line=2_999_999, limit=1),
+        read("part", folder / "long", line=1_599_999, limit=1),
         write("over a folder", folder, "x"),
         write("over a pipe", folder / "pipe", "x"),
     )
     assert found["missing"]["code"] == NOT_FOUND
-    assert found["part"] == {"content": "2999998\n"}
+    assert found["part"] == {"content": "1599998\n"}
     others = {name: each for name, each in found.items() if name not in ("missing", "part")}
     assert {each["code"] for each in others.values()} == {INVALID}
     assert "no text" in found["binary"]["message"]
@@ -399,7 +398,7 @@ def test_bytes_that_are_no_text_cost_nothing_else(talk: ScriptedTalk) -> None:
 
 def test_an_output_without_end_is_bounded(daemon: Daemon, talk: ScriptedTalk) -> None:
     before = memory_bytes(daemon)
-    script = "import sys\nfor n in range(2_000_000): sys.stdout.write(f'{n:060} ä\\n')"
+    script = "import sys\nfor n in range(500_000): sys.stdout.write(f'{n:060} ä\\n')"
     found = talk.act(
         create("t", sys.executable, "-c", script, outputByteLimit=1000),
         of_terminal("exit", "wait_for_exit", "t"),
@@ -410,14 +409,14 @@ def test_an_output_without_end_is_bounded(daemon: Daemon, talk: ScriptedTalk) ->
     output = found["output"]["output"]
     assert found["output"]["truncated"]
     assert 990 < len(output.encode()) <= 1000
-    assert output.endswith("1999999 ä\n")
+    assert output.endswith("499999 ä\n")
     assert memory_bytes(daemon) - before < FLAT_BYTES
     (result,) = items(talk.events(), "tool_result")
     shown = parts(result, "tool_result")[0]["output"]
     assert result["truncated"]
     assert len(shown) < 600_000
     assert shown.startswith(f"{0:060} ä\n")
-    assert shown.endswith("1999999 ä\n")
+    assert shown.endswith("499999 ä\n")
     assert "bytes are left out here" in shown
 
 

@@ -10,8 +10,9 @@ def _update(kind: str, why: str) -> IgnoredMessage:
     return IgnoredMessage(where=where, why=why)
 
 
-def _service(method: str, why: str) -> IgnoredMessage:
-    return IgnoredMessage(where={"method": method}, why=why)
+def _service(methods: str, what: str) -> IgnoredMessage:
+    where = {"method": methods}
+    return IgnoredMessage(where=where, why=f"{what}; or asked for again, and refused before")
 
 
 IGNORED = (
@@ -32,16 +33,9 @@ IGNORED = (
     IgnoredMessage(
         where={"method": "elicitation/complete"}, why="a page that nobody waits for was visited"
     ),
-    IgnoredMessage(where={"method": "fs/*"}, why="asked for again, and refused before"),
-    IgnoredMessage(where={"method": "terminal/*"}, why="asked for again, and refused before"),
+    _service("fs/*", "a file that a tool call tells of"),
+    _service("terminal/*", "a command that a tool call shows"),
     IgnoredMessage(
         where={"method": "$/cancel_request"}, why="a request that is answered was cancelled"
     ),
-    _service("fs/read_text_file", "a file was read; the tool call tells of it"),
-    _service("fs/write_text_file", "a file that a granted tool call writes; its result tells it"),
-    _service("terminal/create", "a command that a granted tool call runs; its result shows it"),
-    _service("terminal/output", "what is shown already was asked for"),
-    _service("terminal/wait_for_exit", "an exit is waited for; the result tells it"),
-    _service("terminal/kill", "a command was ended; the result tells it"),
-    _service("terminal/release", "a terminal that the tool call shows is not needed any more"),
 )

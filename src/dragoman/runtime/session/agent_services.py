@@ -141,13 +141,17 @@ class AgentServices:
     @property
     def waiting(self) -> bool:
         """There is more to take."""
-        return bool(self._events) or any(
+        if self._events or not self._terminals:
+            return bool(self._events)
+        return any(
             each.exited or (each.output is not None and each.output.waiting)
             for each in self._terminals.values()
         )
 
     def take(self) -> list[ServiceEvent]:
         """What has become of things since somebody last asked, in order for each of them."""
+        if not self._events and not self._terminals:
+            return []  # by far the most: the agent speaks, and has asked for nothing
         events, self._events = list(self._events), deque()
         self._has_room.set()
         for key, terminal in list(self._terminals.items()):

@@ -23,6 +23,7 @@ PROFILE = Profile(
     modes=NATIVE_MODES,
     plan_mode="plan",
     takes_images=True,
+    tells_variant=False,
     subagent_sessions=True,
     message_meta=lambda message_id: {"promptId": message_id},
     reads_history=True,

@@ -220,6 +220,8 @@ class Profile(Struct, frozen=True, kw_only=True):
     """The modes that it has, and does not tell."""
     plan_mode: str | None = None
     """The mode by which it keeps to the permission mode `plan`."""
+    tells_variant: bool = True
+    """It tells the level that a session has; else, where none is chosen, just its first one."""
     subagent_sessions: bool = False
     """Its subagents work in sessions of their own, of which it tells in the same words."""
     takes_images: bool = False

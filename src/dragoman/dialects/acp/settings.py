@@ -46,22 +46,24 @@ class SessionSettings:
         self._options: dict[str, native.SelectOption] = {}
         self._modes: native.SessionModes | None = None
         self._models: native.SessionModels | None = None
+        self._has_chosen_variant = False
         self.restart(spec)
 
     def restart(self, spec: Spec) -> None:
         """A process has started; this is what people want by now."""
         self.permission = spec.permission_mode
         wanted = {"model": spec.model, "variant": spec.variant, "mode": spec.agent_mode}
-        self._target = {field: value for field, value in wanted.items() if value}
+        self._target.update({field: value for field, value in wanted.items() if value})
 
     # --- What the agent has ---
 
     def on_open(self, result: native.SessionResult) -> SessionUpdated:
         """A session is open, with these; what it is about to be switched to is told then."""
         self._modes, self._models = result.modes or self._profile.modes, result.models
-        self._due = {*self._target, "mode"}
+        self._has_chosen_variant = False
+        self._due = {*self._target, *(("mode",) if self._is_planning else ())}
         update = self.on_options(native.options_of(result.config_options))
-        return replace(update, **dict.fromkeys(self._target, UNSET))
+        return replace(update, **dict.fromkeys(self._due, UNSET))
 
     def on_options(self, options: tuple[native.SelectOption, ...]) -> SessionUpdated:
         """The options are these now."""
@@ -102,6 +104,9 @@ class SessionSettings:
         )
 
     def _current(self, field: str) -> str | UnsetType:
+        is_known = self._profile.tells_variant or self._has_chosen_variant
+        if field == "variant" and not is_known:
+            return UNSET
         if (option := self._options.get(field)) is not None:
             return option.current_value
         if field == "mode" and self._modes is not None:
@@ -132,9 +137,7 @@ class SessionSettings:
                 continue
             self._due.remove(field)
             value = self._target_of(field)
-            # Of the level, an agent may tell its first one where it has none (Grok 1.0.41).
-            is_sure = field != "variant"
-            if value is None or (value == self._current(field) and is_sure):
+            if value is None or value == self._current(field):
                 continue
             request = self._request(field, value, session_id)
             if request is not None:  # else the agent has no such setting
@@ -160,6 +163,7 @@ class SessionSettings:
 
     def on_switched(self, switch: Switch, options: list[msgspec.Raw] | None) -> SessionUpdated:
         """The agent has taken a setting; it may tell all its options with it."""
+        self._has_chosen_variant |= switch.field == "variant"
         if options is not None:
             return self.on_options(native.options_of(options))
         self._take(switch.field, switch.value)

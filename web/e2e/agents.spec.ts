@@ -12,14 +12,14 @@ test("agents, what they can, what runs for them, and how the daemon does", async
   const { client } = daemon;
   await inside.getByRole("link", { name: "Agents", exact: true }).click();
   const cards = inside.getByRole("list", { name: "Agents" });
-  const names = ["Amp", "Claude Code", "Codex", "Mock", "OpenCode", "Pi"];
+  const names = ["Amp", "Claude Code", "Codex", "Grok Build", "Mock", "OpenCode", "Pi"];
   await expect(cards.getByRole("heading")).toHaveText(names);
   await expect(cards.getByRole("region", { name: "Mock" })).toContainText("needs none");
   await expect(cards.getByRole("region", { name: "Codex" })).toContainText("Shared process");
 
   const steer = inside.getByRole("row", { name: /^Steer a running turn/ });
-  const cells = ["not shown", "yes", "yes", "no", "not shown", "yes"];
-  await expect(steer.getByRole("cell").nth(5)).toBeVisible();
+  const cells = ["not shown", "yes", "yes", "no", "no", "not shown", "yes"];
+  await expect(steer.getByRole("cell").nth(6)).toBeVisible();
   const told = await steer.getByRole("cell").allTextContents();
   expect(told.slice(0, names.length)).toEqual(cells); // then the catalogue's, as installed here
 

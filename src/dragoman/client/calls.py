@@ -13,6 +13,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.client.decode import decode
 from dragoman.client.events import decode_event
 from dragoman.client.failures import BadAnswer, failure
 from dragoman.client.resume import Position
@@ -189,7 +190,7 @@ def create(wish: CreateSession, session_id: str | None, key: str | None = None) 
     """Create a session under this id, or one that the daemon chooses."""
 
     def read(answer: Answer) -> Created:
-        made = msgspec.json.decode(answer.content, type=_AnyCreated)
+        made = decode(answer.content, _AnyCreated)
         if (chosen := made.session_id or session_id) is None:
             raise msgspec.ValidationError("it names no session")
         return Created(
@@ -261,7 +262,7 @@ def events(session: str, query: EventQuery) -> ApiCall[EventPage]:
     """Read a page of events."""
 
     def read(answer: Answer) -> EventPage:
-        page = msgspec.json.decode(answer.content, type=_RawPage)
+        page = decode(answer.content, _RawPage)
         found = tuple(decode_event(bytes(event)) for event in page.events)
         return EventPage(events=found, has_more=page.has_more, chain=page.chain)
 
@@ -349,7 +350,7 @@ def _post(
 
 
 def _body(kind: type[Result]) -> Callable[[Answer], Result]:
-    return lambda answer: msgspec.json.decode(answer.content, type=kind)
+    return lambda answer: decode(answer.content, kind)
 
 
 def _nothing(answer: Answer) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from dragoman.client.decode import decode
 from dragoman.errors import DaemonError, DragomanError, RequestError
 from dragoman.schema.http import Problem
 
@@ -34,7 +35,7 @@ class BadAnswer(DaemonError):
 def failure(status: int, content: bytes) -> DragomanError:
     """The exception that a response with this status and body stands for."""
     try:
-        problem = msgspec.json.decode(content, type=Problem)
+        problem = decode(content, Problem)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _without_problem(status)
     kind = _kind(status, problem.title)

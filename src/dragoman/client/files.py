@@ -10,6 +10,7 @@ import httpx2
 import msgspec
 
 from dragoman.client.calls import Answer, ApiCall
+from dragoman.client.decode import decode
 from dragoman.client.failures import Unreachable, failure
 from dragoman.schema.files import (
     FsDone,
@@ -132,4 +133,4 @@ def _query(path: str, session: str | None) -> dict[str, str]:
 
 
 def _body(kind: type[Result]) -> Callable[[Answer], Result]:
-    return lambda answer: msgspec.json.decode(answer.content, type=kind)
+    return lambda answer: decode(answer.content, kind)

@@ -86,6 +86,8 @@ def _ready_agent(
     from dragoman.agents import adapters
     from dragoman.runtime.provision.agents import Agents
 
+    if command:  # a command is set for an agent that there is
+        Agents(adapters(), _settings(agent, None, data_dir)).adapter(agent)
     agents = Agents(adapters(), _settings(agent, command, data_dir))
     adapter = agents.adapter(agent)
     try:

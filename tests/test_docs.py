@@ -132,7 +132,7 @@ def rows(text: str) -> list[list[str]]:
 
 def fields_of(struct: type[Struct]) -> list[list[str]]:
     return [
-        [f"`{field.name}`", type_name(field.type), absence(struct, field)]
+        [f"`{field.encode_name}`", type_name(field.type), absence(struct, field)]
         for field in msgspec.structs.fields(struct)
     ]
 

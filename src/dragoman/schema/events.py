@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from dragoman.schema.items import DeltaType, Item
 
@@ -18,6 +18,7 @@ Outcome = Literal["completed", "interrupted", "failed"]
 EndReason = Literal["completed", "error", "terminated"]
 PermissionStatus = Literal["requested", "accept", "accept_for_session", "reject"]
 QuestionStatus = Literal["requested", "answered", "rejected"]
+FileChangeType = Literal["create", "change", "delete"]
 Continuity = Literal["restored", "rewound", "sandbox_lost"]
 """How a session came not to go on from where it was: a backup was put back, it was set back to an
 earlier moment, or the sandbox of its agent is gone."""
@@ -76,6 +77,8 @@ class SessionUpdated(Body, frozen=True, kw_only=True):
     """Empty: it has none any more."""
     context: Context | UnsetType = UNSET
     rate_limits: Any | UnsetType = UNSET
+    tools: tuple[str, ...] | UnsetType = UNSET
+    """The tools that the agent has, by its own names."""
     continuity: Continuity | UnsetType = UNSET
     """It does not go on from where it was."""
     message: str | UnsetType = UNSET
@@ -265,6 +268,54 @@ class QueueUpdated(Body, frozen=True, kw_only=True):
     """The message that a person has just taken back."""
 
 
+class SandboxFile(Body, frozen=True, kw_only=True):
+    """A file in the session's directory was made, changed or deleted, by whomever."""
+
+    type = "sandbox.file"
+    change: FileChangeType = field(name="type")
+    """What happened to it."""
+    path: str
+    """Absolute."""
+    timestamp: int
+    """When it was noticed, in milliseconds since the epoch."""
+    count: int | UnsetType = UNSET
+    """So many files beneath `path` changed, too many to be told one by one."""
+
+
+class SandboxFileDiff(Body, frozen=True, kw_only=True):
+    """How a file that was just told of differs from the commit that its turn began at."""
+
+    type = "sandbox.file.diff"
+    path: str
+    """Absolute."""
+    diff: str
+    """Empty: it does not differ."""
+
+
+class FileChanged(Body, frozen=True, kw_only=True):
+    """The directory is not what it was when the turn began; just before `turn.ended`."""
+
+    type = "file.changed"
+    path: str = "."
+    """Always `.`: the diff is of all of the directory."""
+    diff: str
+    """The directory against the commit that was checked out when the turn began; without a
+    repository, against the directory as the turn found it."""
+    truncated: bool | UnsetType = UNSET
+    """Files are named whose diffs were left out."""
+
+
+class TurnDiff(Body, frozen=True, kw_only=True):
+    """What has changed in the directory during the turn; just before `turn.ended`."""
+
+    type = "turn.diff"
+    turn_id: str
+    diff: str
+    """The directory against how the turn found it, with whatever was not committed then."""
+    truncated: bool | UnsetType = UNSET
+    """Files are named whose diffs were left out."""
+
+
 BODIES: dict[str, type[Body]] = {
     body.type: body
     for body in (
@@ -283,6 +334,10 @@ BODIES: dict[str, type[Body]] = {
         QuestionRequested,
         QuestionResolved,
         QueueUpdated,
+        SandboxFile,
+        SandboxFileDiff,
+        FileChanged,
+        TurnDiff,
     )
 }
 """Every event type and its body. Decoding, schema, documentation and conformance all read it."""

@@ -184,6 +184,8 @@ class AmpConverter:
         if line.session_id is not None and line.session_id != self._thread:
             self._thread = line.session_id
             yield Bind(line.session_id)
+        if line.tools:
+            yield Update(body=SessionUpdated(tools=line.tools))
         for server in line.mcp_servers:
             if server.status not in ("connected", "ready", ""):
                 detail = f"{server.name}: {server.status}"

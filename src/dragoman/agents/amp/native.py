@@ -108,6 +108,7 @@ class System(Line, frozen=True, kw_only=True, tag="system"):
 
     subtype: str = ""
     mcp_servers: tuple[McpServer, ...] = ()
+    tools: tuple[str, ...] = ()
     agent_mode: str | None = None
 
 

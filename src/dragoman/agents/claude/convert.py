@@ -392,7 +392,7 @@ class ClaudeConverter:
             yield Bind(line.session_id)
         about = {"model": line.model, "version": line.claude_code_version}
         yield BeginTurn(metadata={name: value for name, value in about.items() if value})
-        yield Update(body=self._settings.begin_turn(line.model, line.permission_mode))
+        yield Update(body=self._settings.begin_turn(line.model, line.permission_mode, line.tools))
         for message_id in self._sent_messages.begin_turn(line.user_message_uuids):
             yield Delivered(message_id=message_id, echoed=True)
         yield from self._notices.mcp(line.mcp_servers)

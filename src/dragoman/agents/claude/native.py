@@ -441,6 +441,7 @@ class Init(Struct, frozen=True, kw_only=True):
     permission_mode: str | None = field(default=None, name="permissionMode")
     claude_code_version: str | None = None
     mcp_servers: tuple[McpServerStatus, ...] = ()
+    tools: tuple[str, ...] = ()
     user_message_uuids: tuple[str, ...] = ()
 
 

@@ -120,13 +120,18 @@ class SessionSettings:
         if before != SessionUpdated():
             yield Update(body=before)
 
-    def begin_turn(self, model: str | None, mode: str | None) -> SessionUpdated:
-        """A turn begins with this model, in this mode."""
+    def begin_turn(
+        self, model: str | None, mode: str | None, tools: tuple[str, ...]
+    ) -> SessionUpdated:
+        """A turn begins with this model, in this mode, with these tools."""
         self._model = model or self._model
         self._may_bypass = self._may_bypass or mode == BYPASS
         update = self.report_mode(mode)
         return SessionUpdated(
-            model=model or UNSET, mode=update.mode, permission_mode=update.permission_mode
+            model=model or UNSET,
+            mode=update.mode,
+            permission_mode=update.permission_mode,
+            tools=tools or UNSET,
         )
 
     def report_mode(self, mode: str | None) -> SessionUpdated:

@@ -24,6 +24,7 @@ from dragoman.client.resume import ORIGIN, Position, Retry
 from dragoman.client.sse import Blocks, Frame
 from dragoman.errors import TooManyRequests, Unavailable
 from dragoman.schema.access import CreatedToken, CreateToken, Scope, Ticket, TokenList
+from dragoman.schema.callbacks import Callbacks
 from dragoman.schema.commands import Attachment, PermissionReply
 from dragoman.schema.event_filter import FeedQuery
 from dragoman.schema.events import Event, QueueUpdated
@@ -368,6 +369,22 @@ class Client:
             if position.sequence:
                 query = msgspec.structs.replace(query, cursor=position.sequence)
             time.sleep(position.cut(cut))
+
+    def listen(
+        self, callbacks: Callbacks, session: str | None = None, *, after: int | None = None
+    ) -> None:
+        """Call functions with the events of a session, until it has ended, or of all, for ever.
+
+        `after` is a sequence of that session, by default 0, or a cursor among all of them, by
+        default now. What a function raises ends this and reaches the caller.
+        """
+        if session is not None:
+            events = self.follow(session, after or 0)
+        else:
+            events = (event for _, event in self.follow_all(after, types=sorted(callbacks.types)))
+        for event in events:
+            for callback in callbacks.select(event):
+                callback(event)
 
     def pending(self, session: str) -> Pending:
         """List what waits: messages for the agent, requests for people."""

@@ -29,19 +29,24 @@ from dragoman.http.metrics import get_metrics
 from dragoman.http.request_log import RequestLog, Traffic
 from dragoman.http.routes import ROUTES, starlette_routes
 from dragoman.http.ui import built_page, page_routes
+from dragoman.runtime.callbacks import run_callbacks
 from dragoman.runtime.processes.stale import end_all, watch
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.manager import SessionManager
 from dragoman.runtime.session.retention import Upkeep
+from dragoman.schema.callbacks import Callbacks
 from dragoman.settings import Settings
 from dragoman.store import open_store
 
 log = logging.getLogger(__name__)
 
 
-def create_app(settings: Settings) -> DragomanApp:
-    """Make an application for any ASGI server. Its lifespan opens and closes the data folder."""
-    return DragomanApp(settings)
+def create_app(settings: Settings, callbacks: Callbacks | None = None) -> DragomanApp:
+    """Make an application for any ASGI server. Its lifespan opens and closes the data folder.
+
+    The callbacks are called in this process, with every event from its start on.
+    """
+    return DragomanApp(settings, callbacks)
 
 
 class DragomanApp:
@@ -51,8 +56,9 @@ class DragomanApp:
     can take (`uvicorn_protocol`). Under another server that is the server's business.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, callbacks: Callbacks | None = None) -> None:
         self.settings = settings
+        self._callbacks = callbacks
         self.port = 0
         """Where it is served; 0: as the first request says."""
         self.token = load_token(settings)
@@ -147,6 +153,7 @@ class DragomanApp:
             for name, value in agents.secrets.daemon_secrets():
                 logs.redact(value, name)
             sessions = SessionManager(store, agents, settings, files)
+            start = store.global_log.position
             await sessions.recover()
             daemon = Daemon(
                 settings, store, agents, sessions, files, Directories(settings), self._traffic
@@ -157,6 +164,8 @@ class DragomanApp:
                 asyncio.create_task(Upkeep(sessions, store, settings).run()),
                 asyncio.create_task(self._beat(daemon)),
             ]
+            if self._callbacks is not None:
+                tasks.append(asyncio.create_task(run_callbacks(self._callbacks, store, start)))
             try:
                 yield daemon
             finally:

@@ -51,7 +51,8 @@ class Daemon:
         self.data_dir = data_dir
         self.port = 0
         self._flags = flags
-        self._cwd = cwd
+        # A folder of its own: sessions tell what happens to files where they work.
+        self.cwd = cwd or data_dir.with_name(f"{data_dir.name}-work")
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("DRAGOMAN_")}
         self._env["DRAGOMAN_AGENTS_DIR"] = str(AGENTS)
         # Never the home of whoever runs the tests: files are served from it.
@@ -69,6 +70,7 @@ class Daemon:
     def start(self) -> None:
         """Start, and wait until it serves."""
         self.files.mkdir(parents=True, exist_ok=True)
+        self.cwd.mkdir(parents=True, exist_ok=True)
         self.process = self._process()
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -80,11 +82,11 @@ class Daemon:
     def _process(self) -> subprocess.Popen[str] | ForkedProcess:
         words = ["serve", "--data-dir", str(self.data_dir), "--port", str(self.port), *self._flags]
         if self.python is None:
-            return fork(self.MODULE, words, self._env, self._cwd)
+            return fork(self.MODULE, words, self._env, self.cwd)
         return subprocess.Popen(
             [*self.python, "-m", self.MODULE, *words],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._env,
-            cwd=self._cwd,
+            cwd=self.cwd,
         )  # fmt: skip
 
     def kill(self) -> None:

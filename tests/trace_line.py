@@ -51,7 +51,9 @@ def talk(data_dir: Path, trace: Trace) -> None:
         connection.request("POST", f"/v1/sessions/s{path}", json.dumps(body), sent)
         return connection.getresponse()
 
-    assert ask("", agent="mock", directory=str(data_dir)).status == 200
+    work = data_dir.with_name("work")
+    work.mkdir()
+    assert ask("", agent="mock", directory=str(work)).status == 200
     stream = ask("/messages/stream", message="slow 30")
     deltas = 0
     while line := stream.readline():

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from io import TextIOWrapper
@@ -33,6 +33,8 @@ DISK_PART = 64
 MAX_TEXT = 16 * 1024
 _SECRET_FIELDS = frozenset({"authorization", "token", "cookie", "set_cookie"})
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
+_DEBUG_AREAS = {"sandbox": "dragoman.workspace"}
+"""Parts of the daemon whose loggers can log everything, and those loggers."""
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 _secrets: dict[str, str] = {}
@@ -89,8 +91,11 @@ def redacted(text: str) -> str:
     return without_keys(without_credentials(text))
 
 
-def configure(level: str, path: Path | None) -> None:
-    """Log from `level` on into the file, and from warnings on to stderr. Replaces what was set."""
+def configure(level: str, path: Path | None, debug: Sequence[str] = ()) -> None:
+    """Log from `level` on into the file, and from warnings on to stderr. Replaces what was set.
+
+    The areas in `debug` log everything.
+    """
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, _Ours)]:
         root.removeHandler(handler)
@@ -107,6 +112,8 @@ def configure(level: str, path: Path | None) -> None:
         root.addHandler(file)
     wanted = logging.getLevelNamesMapping()[level.upper()]
     logging.getLogger("dragoman").setLevel(wanted)
+    for area, logger in _DEBUG_AREAS.items():
+        logging.getLogger(logger).setLevel(logging.DEBUG if area in debug else logging.NOTSET)
     # At debug, libraries print whole requests: that is theirs to debug, not ours to keep.
     root.setLevel(max(wanted, logging.INFO))
 

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from dragoman.errors import StartRefused, WrongSetting
 
 LogLevel = Literal["debug", "info", "warning", "error"]
+DebugArea = Literal["sandbox"]
 HostName = Annotated[
     str, Meta(pattern=r"^(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)\Z")
 ]
@@ -77,6 +78,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Web origins whose pages may call the API."""
     log_level: LogLevel = "info"
     """How much is logged; a prompt appears at `debug` only."""
+    debug: tuple[DebugArea, ...] = ()
+    """Parts of the daemon that log everything: `sandbox` logs what happens to files."""
     access_log: Literal["none", "changes", "all"] = "changes"
     """Which requests leave a line in the log: none, all, or those that change something and those
     that are refused. Never their query or their token."""
@@ -132,6 +135,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_stderr_bytes: Annotated[int, Meta(ge=1024)] = 10 * 1024 * 1024
     """How much of what a session's agent writes to stderr is kept in its file: the beginning, and
     the latest."""
+    file_events: bool = True
+    """Tell what happens to the files in a session's directory, and what each turn has changed; a
+    session may say otherwise (`fileEvents`)."""
+    file_events_ignore: tuple[str, ...] = ()
+    """Files and folders that no session tells of, beside `.git` and `node_modules`: names, or paths
+    from the directory on; `*` stands for anything."""
+    file_events_gitignore: bool = False
+    """Tell nothing of files that git ignores."""
+    file_events_diff: bool = False
+    """Tell the diff of each file that changes, as soon as it does."""
+    max_diff_bytes: Annotated[int, Meta(ge=1024)] = 1024 * 1024
+    """How large the diff of a turn or a session may be; files that have no room are named."""
+    diff_deadline_s: Annotated[float, Meta(gt=0)] = 5.0
+    """How long the end of a turn may wait for its diff, in seconds."""
     interrupt_deadline_s: Annotated[float, Meta(gt=0)] = 5.0
     """How long an agent may take to heed an interrupt before its process is ended, in seconds."""
     turn_timeout_s: Annotated[float, Meta(ge=0)] = 0.0
@@ -166,7 +183,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table for each agent, `[agents.<id>]`; see [below](#agents)."""
 
 
-_LISTS = {"allow_host", "cors_allow_origin", "roots", "redact_names"}
+_LISTS = {
+    "allow_host",
+    "cors_allow_origin",
+    "debug",
+    "file_events_ignore",
+    "redact_names",
+    "roots",
+}
 _NOT_SETTINGS = {"DRAGOMAN_CONFIG"}
 _WORDS = {
     HostName: "NAME[:PORT], or *",

@@ -82,7 +82,7 @@ def test_a_retry_is_told_without_its_json(daemon: Canned, terminal: Terminal) ->
 
 def test_an_event_type_of_tomorrow_is_shown(daemon: Canned, terminal: Terminal) -> None:
     later = json.loads(msgspec.json.encode(delta(1, "a"))) | {
-        "type": "file.changed",
+        "type": "weather.changed",
         "data": {"path": "/x"},
     }
     daemon.on("GET", EVENTS, Answer(body={"events": [later], "hasMore": False}))

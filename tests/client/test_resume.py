@@ -95,11 +95,11 @@ def test_a_large_event_is_no_trouble(daemon: Canned, client: Client) -> None:
 
 def test_an_event_type_of_tomorrow_is_kept(daemon: Canned, client: Client) -> None:
     line = encode_event(event(1, UnknownData(data={"path": "/x"}))).replace(
-        b'"unmodelled"', b'"file.changed"'
+        b'"unmodelled"', b'"weather.changed"'
     )
     daemon.on("GET", SSE, stream(b"data: %s\n\n" % line, frame(ended(2))))
     first = next(client.follow("s1"))
-    assert first.type == "file.changed"
+    assert first.type == "weather.changed"
     assert first.data == UnknownData(data={"path": "/x"})
     assert encode_event(first) == line
 

@@ -142,7 +142,7 @@ def test_create_commits_session_started_before_it_answers(data_dir: Path) -> Non
         "permissionMode": "default",
         "model": "mock-large",
         "variant": "high",
-        "directory": str(Path.cwd()),
+        "directory": str(daemon.cwd),
     }
 
 

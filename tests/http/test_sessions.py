@@ -39,7 +39,7 @@ def test_a_new_session_has_these_fields(daemon: Daemon) -> None:
     assert (info["ended"], info["status"], info["lastOutcome"]) == (False, "idle", None)
     assert (info["eventCount"], info["pendingCount"]) == (1, 0)
     assert before <= info["createdAt"] <= info["updatedAt"] <= time.time_ns() // 1_000_000
-    assert info["directory"] == str(Path.cwd())
+    assert info["directory"] == str(daemon.cwd)
 
 
 def test_what_was_asked_for_is_told(daemon: Daemon, tmp_path: Path) -> None:

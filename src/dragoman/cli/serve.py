@@ -37,15 +37,14 @@ def serve(
     log_level: Annotated[
         str | None, typer.Option(help="debug, info, warning or error.", metavar="LEVEL")
     ] = None,
+    debug: Annotated[
+        list[str] | None,
+        typer.Option(help="Log everything of one part: sandbox; repeatable.", metavar="PART"),
+    ] = None,
     config: Annotated[str | None, typer.Option(help="A settings file (TOML).")] = None,
 ) -> None:
     """Run the daemon, until it is stopped."""
-    if no_token and (token is not None or token_file is not None):
-        raise typer.BadParameter(
-            "it serves without a token, and one is given: drop --no-token, or --token and "
-            "--token-file",
-            param_hint="--no-token",
-        )
+    _ensure_one_way(no_token, token, token_file)
     token = take_token(token)
     flags = {
         "host": host,
@@ -59,6 +58,7 @@ def serve(
         "cors_allow_origin": cors_allow_origin,
         "roots": roots,
         "log_level": log_level,
+        "debug": debug,
     }
     with reporting():
         from dragoman.settings import load
@@ -68,3 +68,12 @@ def serve(
 
         code = run(settings)
     raise typer.Exit(code)
+
+
+def _ensure_one_way(no_token: bool | None, token: str | None, token_file: str | None) -> None:
+    if no_token and (token is not None or token_file is not None):
+        raise typer.BadParameter(
+            "it serves without a token, and one is given: drop --no-token, or --token and "
+            "--token-file",
+            param_hint="--no-token",
+        )

@@ -9,6 +9,7 @@ from dragoman.schema.commands import PERMISSION_MODES, PermissionMode
 from dragoman.schema.events import (
     Body,
     Continuity,
+    FileChanged,
     ItemCompleted,
     ModelUsage,
     Outcome,
@@ -23,8 +24,9 @@ from dragoman.schema.events import (
     TurnStarted,
     Usage,
 )
-from dragoman.schema.http import SessionStatus
+from dragoman.schema.http import ChangeCount, SessionStatus
 from dragoman.schema.items import Item, Text
+from dragoman.wire.patch import count_lines
 
 PREVIEW = 60
 """So many characters of a message are shown in its session's place."""
@@ -51,6 +53,10 @@ class SessionState(Struct, kw_only=True):
     continuity: Continuity | None = None
     """The last time that it did not go on from where it was, how that came."""
     usage: Usage | None = None
+    tools: tuple[str, ...] | None = None
+    """The tools of the agent, where it has told them."""
+    changes: ChangeCount | None = None
+    """What the last turn that changed files left of changes in the directory."""
     permissions: dict[str, PermissionRequested] = {}
     questions: dict[str, QuestionRequested] = {}
     rules: list[str] = []
@@ -104,6 +110,9 @@ class SessionState(Struct, kw_only=True):
                 self._update(body)
             case QueueUpdated(messages=messages):
                 self.queue = [message.message_id for message in messages]
+            case FileChanged(diff=diff):
+                files, additions, deletions = count_lines(diff)
+                self.changes = ChangeCount(files=files, additions=additions, deletions=deletions)
             case SessionEnded():
                 self.ended = True
             case ItemCompleted(item=item) if self.preview is None and item.message_id:
@@ -134,16 +143,16 @@ class SessionState(Struct, kw_only=True):
             "mode": self.agent_mode,
             "permission_mode": self.permission_mode,
             "title": self.title or "",
+            "tools": self.tools,
         }
         same = {name: UNSET for name, value in known.items() if getattr(body, name) == value}
         fresh = msgspec.structs.replace(body, **same)
         return None if fresh == SessionUpdated() else fresh
 
     def _update(self, body: SessionUpdated) -> None:
-        if body.model is not UNSET:
-            self.model = body.model
-        if body.variant is not UNSET:
-            self.variant = body.variant
+        for name in ("model", "variant", "tools", "continuity"):
+            if (value := getattr(body, name)) is not UNSET:
+                setattr(self, name, value)
         if body.mode is not UNSET:
             self.agent_mode = body.mode
         if body.permission_mode is not UNSET:
@@ -152,8 +161,6 @@ class SessionState(Struct, kw_only=True):
             self.permission_mode = known[0] if known else self.permission_mode
         if body.title is not UNSET:
             self.title = body.title or None
-        if body.continuity is not UNSET:
-            self.continuity = body.continuity
 
 
 def first_words(item: Item) -> str | None:

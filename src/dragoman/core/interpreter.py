@@ -24,6 +24,7 @@ from dragoman.core.written_files import FindFile, WrittenFiles, find_nothing
 from dragoman.facts import Exit, IgnoredMessage
 from dragoman.schema.commands import Command, Interrupt, Prompt
 from dragoman.schema.events import Body, Draft, QueueUpdated, SessionEnded
+from dragoman.schema.items import Status
 from dragoman.services import ServiceEvent
 from dragoman.steps import (
     AskPermission,
@@ -39,6 +40,7 @@ from dragoman.steps import (
     Step,
     Unparsed,
     Update,
+    whole,
 )
 from dragoman.wire.jsonrpc import METHOD_NOT_FOUND, Reply, RpcError
 
@@ -245,6 +247,17 @@ class Interpreter:
     def note(self, body: Body) -> None:
         """An event of our own."""
         self._normalizer.note(body)
+
+    def show_status(self, label: str, detail: str) -> None:
+        """A status item of our own, in a turn or between two."""
+        item = StartItem(
+            key=f"daemon:{label}",
+            kind="status",
+            content=(Status(label=label, detail=detail),),
+            source="daemon",
+        )
+        for step in whole(item):
+            self._normalizer.apply(step, None)
 
     def report(self, message: str, code: str) -> None:
         """An error of our own, in the turn if there is one."""

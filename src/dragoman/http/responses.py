@@ -62,6 +62,8 @@ def session_info(row: SessionRow, starting: Container[str], *, previews: bool) -
         chain=row.link.hex(),
         continuity=state.continuity,
         **({"usage": state.usage} if state.usage else {}),
+        file_events=row.create.file_events,
+        changes=state.changes,
     )
 
 

@@ -199,6 +199,14 @@ ROUTES: tuple[Route, ...] = (
            "reject_question", "Refuse to answer a question.", status=204, scope="approve",
            max_body_bytes=_SMALL,
            problems=(*_BODY, *_WRITE, NotFound, AlreadyResolved, AgentProcessExited)),
+    _route("get", f"{_S}/diff", sessions.get_diff, "get_diff",
+           "What has changed in a session's directory since the session found it, as a patch.",
+           description="With `turn`, what has changed in that turn, as its `turn.diff` says. That "
+           "of a session that has ended is up to the end of its last turn that changed anything. "
+           "The patch can be applied with `git apply`; files whose diffs have no room in it, and "
+           "binary ones, are only named.",
+           query=schema.DiffQuery, response=schema.SessionDiff,
+           problems=(*_FIND, NotFound, Unavailable)),
     _route("get", f"{_S}/files/{{name}}", files.read_stored_file, "get_session_file",
            "Fetch an image or another file that a session's events name.",
            description="`name` is the last part of the `path` in the event. PNG, JPEG, GIF and "

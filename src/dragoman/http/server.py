@@ -58,7 +58,8 @@ def run(settings: Settings) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
         Path(settings.data_dir).mkdir(parents=True, exist_ok=True, mode=0o700)
-        logs.configure(settings.log_level, Path(settings.data_dir) / "logs" / "daemon.log")
+        log_file = Path(settings.data_dir) / "logs" / "daemon.log"
+        logs.configure(settings.log_level, log_file, settings.debug)
     except OSError as error:
         raise StartRefused(
             f"cannot write to the data folder {settings.data_dir}: {error.strerror}; make it "

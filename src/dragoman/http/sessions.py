@@ -163,6 +163,13 @@ def _info(daemon: Daemon, row: SessionRow) -> schema.SessionInfo:
     return session_info(row, daemon.sessions.starting(), previews=daemon.settings.previews)
 
 
+async def get_diff(request: Request) -> Response:
+    """What has changed in a session's directory."""
+    query = parse.query(schema.DiffQuery, request.scope["query_string"])
+    sessions = daemon_of(request.scope).sessions
+    return answer(await sessions.diff(request.path_params["session_id"], query.turn))
+
+
 async def delete_session(request: Request) -> Response:
     """End a session and forget it."""
     query = parse.query(schema.DeleteQuery, request.scope["query_string"])

@@ -32,6 +32,10 @@ from dragoman.schema.events import (
     QuestionRequested,
     Usage,
 )
+from dragoman.schema.file_events import ChangeCount as ChangeCount
+from dragoman.schema.file_events import DiffQuery as DiffQuery
+from dragoman.schema.file_events import FileEventOptions as FileEventOptions
+from dragoman.schema.file_events import SessionDiff as SessionDiff
 from dragoman.schema.mcp_skills import McpOAuth as McpOAuth
 from dragoman.schema.mcp_skills import McpServer as McpServer
 from dragoman.schema.mcp_skills import Skills as Skills
@@ -101,6 +105,9 @@ class CreateSession(Http, frozen=True, kw_only=True):
     mcp: dict[str, McpServer] | None = None
     skills: Skills | None = None
     resume: Resume | None = None
+    file_events: FileEventOptions | bool | None = None
+    """What it tells of the files in its directory; false: nothing. By default as the settings
+    say."""
 
 
 class Created(Http, frozen=True, kw_only=True):
@@ -144,6 +151,10 @@ class SessionInfo(Http, frozen=True, kw_only=True):
     """The link of its last event in the hash chain of its log."""
     continuity: Continuity | UnsetType | None = UNSET
     """The last time that it did not go on from where it was, how that came."""
+    file_events: FileEventOptions | bool | None = None
+    changes: ChangeCount | None = None
+    """How much its directory differs from the commit that its last turn began at; absent: no turn
+    has changed anything."""
 
 
 class SessionList(Http, frozen=True, kw_only=True):

@@ -304,6 +304,9 @@ class Store(Protocol):
     async def bodies(self, session_id: str, after: int) -> list[Body]:
         """The bodies of all events after a sequence, in order."""
 
+    async def search(self, session_id: str, text: str, after: int, until: int) -> list[Body]:
+        """The bodies of the events after one sequence and up to another in which a text stands."""
+
     async def accept(
         self, session_id: str, message: MessageRow, *, refuse: RequestError | None = None
     ) -> Receipt:

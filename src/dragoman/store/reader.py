@@ -239,6 +239,17 @@ def bodies(db: sqlite3.Connection, session: int, after: int) -> list[Body]:
     return [decode_body(each.type, bytes(each.data)) for each in found]
 
 
+def search(db: sqlite3.Connection, session: int, text: str, after: int, until: int) -> list[Body]:
+    """The bodies of the events of a range in whose line a text stands, in order."""
+    lines = db.execute(
+        "SELECT line FROM events WHERE session = ? AND sequence > ? AND sequence <= ? "
+        "AND instr(line, ?) ORDER BY sequence",
+        (session, after, until, text.encode()),
+    )
+    found = (_type_and_data.decode(line) for (line,) in lines)
+    return [decode_body(each.type, bytes(each.data)) for each in found]
+
+
 Located = tuple[int, int, bool, int, str, bytes]
 """A session's number, events, whether it has ended, size of its lines, agent, and last link."""
 

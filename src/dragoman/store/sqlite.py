@@ -45,6 +45,7 @@ from dragoman.store.reader import (
     is_full,
     locate,
     page,
+    search,
 )
 from dragoman.store.stats import stats
 from dragoman.store.writer import Writer, touch
@@ -295,6 +296,13 @@ class SqliteStore:
         """The bodies of all events after a sequence, in order."""
         feed = await self._feed(session_id)
         return await self._readers.run(partial(bodies, session=feed.session, after=after))
+
+    async def search(self, session_id: str, text: str, after: int, until: int) -> list[Body]:
+        """The bodies of the events of a range in whose line a text stands, in order."""
+        feed = await self._feed(session_id)
+        return await self._readers.run(
+            partial(search, session=feed.session, text=text, after=after, until=until)
+        )
 
     async def _feed(self, session_id: str) -> LiveTail:
         feed = self._feeds.get(session_id)

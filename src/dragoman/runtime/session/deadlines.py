@@ -126,6 +126,7 @@ class Deadlines:
             await self._pump.stop()
             self._pump.interpreter.cut_turn("process_exit")  # should it have begun something
             await self._pump.flush()
+            self._pump.file_events.close()
 
     async def _answer(self, request_id: str) -> None:
         """Nobody has answered a request in time."""

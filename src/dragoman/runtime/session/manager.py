@@ -40,10 +40,13 @@ from dragoman.runtime.session import attachments
 from dragoman.runtime.session.agent_services import TextFiles
 from dragoman.runtime.session.concurrency import ConcurrencyLimits
 from dragoman.runtime.session.delete_conversation import delete_conversation
+from dragoman.runtime.session.file_events import options_of
 from dragoman.runtime.session.missing_agent import absent
 from dragoman.runtime.session.replies import is_same, one_list_each, winner
 from dragoman.runtime.session.session import Session
+from dragoman.runtime.session.session_diff import find_diff
 from dragoman.runtime.session.validate import ensure_supported, ensure_variant, notes_of
+from dragoman.runtime.session.workspaces import Workspaces
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
     PermissionRequested,
@@ -58,6 +61,7 @@ from dragoman.schema.http import (
     Message,
     PatchSession,
     ProcessList,
+    SessionDiff,
 )
 from dragoman.settings import Settings
 from dragoman.store import MessageRow, Receipt, RequestRow, SessionRow, Store, StoreStats
@@ -91,6 +95,7 @@ class SessionManager:
         self._files = TextFiles(files, Directories(settings))
         self._limits = ConcurrencyLimits(settings.max_processes, settings.max_turns)
         self._mark = linux.mark_of(Path(settings.data_dir))
+        self._workspaces = Workspaces(settings, self._mark)
         self._live: dict[str, asyncio.Task[Session]] = {}
         self._deleting: set[str] = set()
         self._recovering: list[asyncio.Task[None]] = []
@@ -132,6 +137,7 @@ class SessionManager:
             _, late = await asyncio.wait(closing, timeout=deadline_s)
             for task in [*late, *self._recovering]:
                 task.cancel()
+        self._workspaces.close()
 
     async def _close(self, opening: asyncio.Task[Session]) -> None:
         with contextlib.suppress(DragomanError):
@@ -177,6 +183,8 @@ class SessionManager:
         async with skills.prepared(given.sources if given else (), directory) as prepared:
             await self.store.create(row, drafts, most=self._settings.max_sessions)
             await skills.keep(prepared, session_id)
+        if options_of(row, self._settings) is not None:
+            await (await self._opening(session_id)).watch_files()
         return row
 
     async def _ensure_supported(
@@ -280,6 +288,7 @@ class SessionManager:
             self._mark,
             redactor,
             self._files,
+            self._workspaces,
             self._limits,
             self._forget,
             self._reopen,
@@ -388,6 +397,16 @@ class SessionManager:
         session = await self._running(session_id)
         await session.cancel_message(message_id)
 
+    async def diff(self, session_id: str, turn_id: str | None) -> SessionDiff:
+        """What has changed in a session's directory since it found it, or in one of its turns."""
+        row = await self.row(session_id)
+        env = self._agents.registry.env_of(row.create.agent)
+        redactor = await self._agents.secrets.of_session(row.create, env)
+        diff = await find_diff(row, turn_id, self.store, self._workspaces, self._settings)
+        if redactor is None:
+            return diff
+        return msgspec.structs.replace(diff, diff=redactor.text(diff.diff))
+
     async def interrupt(self, session_id: str) -> None:
         """End the turn, not the session."""
         session = await self._running(session_id)
@@ -422,7 +441,8 @@ class SessionManager:
             self._deleting.add(session_id)
         try:
             await self._end(session_id, quiet_since_ms)
-            await delete_conversation(await self._row(session_id), self._agents, self.store)
+            row = await self._row(session_id)
+            await delete_conversation(row, self._agents, self.store)
             await self.store.delete(session_id)
         finally:
             self._deleting.discard(session_id)
@@ -430,6 +450,7 @@ class SessionManager:
         await asyncio.to_thread(shutil.rmtree, files, ignore_errors=True)
         await asyncio.to_thread(stderr.remove, Path(self._settings.data_dir), session_id)
         await self._agents.skills.remove(session_id)
+        await self._workspaces.forget(row.directory, session_id)
 
     async def _end(self, session_id: str, quiet_since_ms: int | None) -> None:
         with contextlib.suppress(SessionEndedError):

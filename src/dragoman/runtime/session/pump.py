@@ -17,6 +17,7 @@ import msgspec
 from dragoman import errors
 from dragoman.adapter import Adapter
 from dragoman.core.blobs import CopyFile, StoreFile
+from dragoman.core.daemon_events import draft
 from dragoman.core.interpreter import Interpreter
 from dragoman.core.normalize import Output
 from dragoman.facts import Exit, Launch
@@ -29,11 +30,12 @@ from dragoman.runtime.session import agent_files
 from dragoman.runtime.session.adapter_defects import report_defect
 from dragoman.runtime.session.agent_services import AgentServices, TextFiles
 from dragoman.runtime.session.containment import is_beneath
+from dragoman.runtime.session.file_events import FileEvents
 from dragoman.runtime.session.journal import Journal
 from dragoman.runtime.session.message_queue import MessageQueue
 from dragoman.runtime.session.spec import spec_of
 from dragoman.schema.commands import Command, Prompt
-from dragoman.schema.events import Body, Draft, ItemDelta
+from dragoman.schema.events import Body, Draft, ItemDelta, TurnEnded, TurnStarted
 from dragoman.services import Service
 from dragoman.settings import Settings, child_environ
 from dragoman.steps import Delivered, Outgoing
@@ -62,6 +64,7 @@ class Pump:
         mark: str,
         redactor: Redactor | None,
         files: TextFiles,
+        file_events: FileEvents,
         wake: Callable[[], None],
     ) -> None:
         self.process: Channel | None = None
@@ -80,6 +83,7 @@ class Pump:
         self._mark = mark
         self._redactor = redactor
         self._wake = wake
+        self.file_events = file_events
         self.interpreter = Interpreter(
             adapter.id,
             adapter.converter(spec_of(row, row.state, agents.registry.env_of(adapter.id))),
@@ -136,6 +140,7 @@ class Pump:
         False: there was nothing but more of a text.
         """
         await self.journal.release()
+        await self._tell_of_files()
         process = self.process
         if process is None:
             return True
@@ -236,6 +241,13 @@ class Pump:
         delivered: list[str] = []
         for output in outputs:
             match output:
+                case Draft(body=TurnStarted()) if self.file_events.needs_turn:
+                    await self.file_events.begin_turn()  # one that the agent began by itself
+                    drafts.append(output)
+                case Draft(body=TurnEnded(turn_id=turn_id)):
+                    bodies = await self.file_events.end_turn(turn_id or "")
+                    drafts += (draft(body, output.native_session_id) for body in bodies)
+                    drafts.append(output)
                 case Draft():
                     drafts.append(output)
                 case Delivered(message_id=message_id):
@@ -276,6 +288,17 @@ class Pump:
         await self._carry_out(self.interpreter.take())
         await self.journal.settle()
 
+    async def _tell_of_files(self) -> None:
+        bodies, problem = self.file_events.take(), self.file_events.take_problem()
+        if self.interpreter.ended:
+            return
+        if problem is not None:
+            self.interpreter.show_status("file events", problem)
+        for body in bodies:
+            self.interpreter.note(body)
+        if bodies or problem is not None:
+            await self._carry_out(self.interpreter.take())
+
     async def note(self, body: Body) -> None:
         """Write an event of our own."""
         self.interpreter.note(body)
@@ -292,8 +315,19 @@ class Pump:
     async def tell(self, prompt: Prompt) -> None:
         """Hand over a message, to a process that is started if there is none."""
         self.mail.mark_sent(prompt.message_id, in_turn=self.in_turn)
-        await self._ensure_process()
+        if self.in_turn:
+            await self._ensure_process()
+        else:
+            await self._prepare_turn()
         await self.command(prompt)
+
+    async def _prepare_turn(self) -> None:
+        """Look at the directory while the process starts; both take their time."""
+        look = asyncio.create_task(self.file_events.begin_turn())
+        try:
+            await self._ensure_process()
+        finally:
+            await look
 
     async def _ensure_process(self) -> None:
         if self.process is not None:

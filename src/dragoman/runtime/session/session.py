@@ -22,10 +22,12 @@ from dragoman.runtime.session.attachments import prompt_of
 from dragoman.runtime.session.calls import CallQueue
 from dragoman.runtime.session.concurrency import ConcurrencyLimits
 from dragoman.runtime.session.deadlines import Deadlines
+from dragoman.runtime.session.file_events import FileEvents
 from dragoman.runtime.session.message_queue import size_of
 from dragoman.runtime.session.missing_agent import is_absent
 from dragoman.runtime.session.pump import Pump
 from dragoman.runtime.session.spec import update_of
+from dragoman.runtime.session.workspaces import Workspaces
 from dragoman.schema.commands import (
     AnswerPermission,
     AnswerQuestion,
@@ -41,6 +43,8 @@ from dragoman.wire.redactor import Redactor
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+WATCH_S = 0.5
+"""So long whoever makes a session waits until its directory is watched."""
 
 
 class Session:
@@ -56,6 +60,7 @@ class Session:
         mark: str,
         redactor: Redactor | None,
         files: TextFiles,
+        workspaces: Workspaces,
         limits: ConcurrencyLimits,
         on_end: Callable[[Session], None],
         on_outdated: Callable[[Session], None],
@@ -75,10 +80,9 @@ class Session:
         self._has_changed = True
         """More has happened than that the agent went on with a text."""
         self._calls = CallQueue(self._wake, self._ended)
-        mark = f"{mark}:{row.session_id}"
-        self._pump = Pump(
-            row, adapter, agents, store, settings, mark, redactor, files, self._news.set
-        )
+        self._file_events = FileEvents(row, workspaces, settings, self._news.set)
+        self._pump = Pump(row, adapter, agents, store, settings, f"{mark}:{row.session_id}",
+                          redactor, files, self._file_events, self._news.set)  # fmt: skip
         self._mail = self._pump.mail
         self._interpreter = self._pump.interpreter
         self._pump.journal.on_degraded = self._excuse
@@ -129,6 +133,11 @@ class Session:
         """Begin to work."""
         self._task = asyncio.create_task(self._run(), name=f"session-{self.id}")
         self.look_again()
+
+    async def watch_files(self) -> None:
+        """Tell what happens to its files, from now on."""
+        self._file_events.open()
+        await self._file_events.ready(WATCH_S)
 
     # --- What people may want ---
 
@@ -255,6 +264,7 @@ class Session:
                 await self._pump.fail(error)
             self._closing = self._closing or self._interpreter.ended
             self._take_stock()
+        self._file_events.close()
         self._limits.release(self.id)
         self._on_end(self)
         self._calls.refuse(self._over)

@@ -24,6 +24,7 @@ _KEYS = re.compile(
     r"|xox[a-z]-[A-Za-z0-9-]{10,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"
     r"|AIza[A-Za-z0-9_-]{35}"
+    r"|whsec_[A-Za-z0-9+/]{20,}={0,2}"
     rf"|{TOKEN})"
 )
 _BEARER = re.compile(r"\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}")
@@ -33,7 +34,7 @@ _PRIVATE_KEY = re.compile(
 )
 _HINTS = (
     "sk", "pk", "rk", "gh", "github_pat_", "glpat-", "npm_", "hf_", "xox", "AKIA", "ASIA", "AIza",
-    TOKEN_PREFIX, "Bearer ", "Basic ", "PRIVATE KEY-----",
+    "whsec_", TOKEN_PREFIX, "Bearer ", "Basic ", "PRIVATE KEY-----",
 )  # fmt: skip
 """Each shape holds one of these, and most texts hold none: that is quickly seen."""
 

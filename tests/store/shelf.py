@@ -157,10 +157,15 @@ def refusing(data_dir: Path, when: str = "1") -> Iterator[None]:
 
 def of_version_two(data_dir: Path) -> Path:
     """The same database as a daemon without a chain would have left it."""
+    return of_version(data_dir, 2)
+
+
+def of_version(data_dir: Path, version: int) -> Path:
+    """The same database as an older daemon would have left it."""
     old = data_dir.with_name("old")
     old.mkdir()
     with closing(connect(old / DATABASE, synchronous="normal")) as db:
-        migrate(db, old / DATABASE, MIGRATIONS[:2])
+        migrate(db, old / DATABASE, MIGRATIONS[:version])
         db.execute("ATTACH ? AS new", (str(data_dir / DATABASE),))
         for table in ("sessions", "events", "messages", "requests", "processes"):
             names = ", ".join(row[1] for row in db.execute(f"PRAGMA main.table_info({table})"))

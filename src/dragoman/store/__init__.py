@@ -6,8 +6,10 @@ Nothing outside this room knows that it is SQLite. `open_store` gives a `Store`.
 from dragoman.store.protocol import (
     Append,
     Batch,
+    EventCount,
     EventFilter,
     LogEnd,
+    LogEvent,
     MessageRow,
     Page,
     ProcessRow,
@@ -17,6 +19,8 @@ from dragoman.store.protocol import (
     SessionRow,
     Store,
     StoreStats,
+    WebhookRow,
+    WebhookTable,
 )
 from dragoman.store.repair.check import check, is_waiting, kept_aside
 from dragoman.store.sqlite import open_store
@@ -24,8 +28,10 @@ from dragoman.store.sqlite import open_store
 __all__ = [
     "Append",
     "Batch",
+    "EventCount",
     "EventFilter",
     "LogEnd",
+    "LogEvent",
     "MessageRow",
     "Page",
     "ProcessRow",
@@ -35,6 +41,8 @@ __all__ = [
     "SessionRow",
     "Store",
     "StoreStats",
+    "WebhookRow",
+    "WebhookTable",
     "check",
     "is_waiting",
     "kept_aside",

@@ -35,7 +35,8 @@ class AppendWrite:
         )
         self._snapshot = None if append.state is None else rows.snapshot_of(append.state)
         self._notable = [d.body for d in append.drafts if type(d.body) is not ItemDelta]
-        self._entry = LogEntry(append.session_id, tail.agent, stamped)
+        notable = bool(self._notable)
+        self._entry = LogEntry(append.session_id, tail.agent, stamped, notable=notable)
         tail.assigned += len(stamped)
         tail.assigned_total = stamped[-1][2] if stamped else tail.assigned_total
         tail.outstanding += 1
@@ -74,7 +75,7 @@ class AppendWrite:
         ended = any(isinstance(body, SessionEnded) for body in self._notable)
         frames = [frame(row[1], row[4]) for row in stamped] if tail.readers or ended else []
         _, last, total, *_ = stamped[-1]
-        notable = bool(self._notable)
+        notable = self._entry.notable
         tail.publish(frames, last, total, self._entry.link, notable=notable, ended=ended)
         self._global_log.publish(self._entry)
 

@@ -11,11 +11,12 @@ import sqlite3
 from collections.abc import AsyncGenerator
 from functools import partial
 
+from dragoman.errors import Unavailable
 from dragoman.store.chain import ORIGIN
-from dragoman.store.global_reader import TYPE_KEY, batch
+from dragoman.store.global_reader import TYPE_KEY, batch, count_events, next_event
 from dragoman.store.ids import now_ms
 from dragoman.store.live_tail import Sink, Tail
-from dragoman.store.protocol import Batch, EventFilter
+from dragoman.store.protocol import Batch, EventCount, EventFilter, LogEvent
 from dragoman.store.reader import MAX_BATCH_BYTES, Readers
 from dragoman.store.rows import insert_events, link_at
 from dragoman.store.stamp import EventRow
@@ -37,12 +38,16 @@ def next_position(db: sqlite3.Connection) -> int:
 class LogEntry:
     """Events of one session that are written together."""
 
-    __slots__ = ("agent", "first", "link", "rows", "session_id")
+    __slots__ = ("agent", "first", "link", "notable", "rows", "session_id")
 
-    def __init__(self, session_id: str, agent: str, rows: list[EventRow]) -> None:
+    def __init__(
+        self, session_id: str, agent: str, rows: list[EventRow], *, notable: bool = True
+    ) -> None:
         self.session_id = session_id
         self.agent = agent
         self.rows = rows
+        self.notable = notable
+        """They are more than pieces of a text."""
         self.first = 0
         """Where the first of them stands, once they are written."""
         self.link = ORIGIN
@@ -63,6 +68,8 @@ class SqliteGlobalLog:
         self._last_position = next_position(db) - 1
         """Belongs to the writer's thread."""
         self._tail = Tail(self._last_position)
+        self._notable_position = self._last_position
+        """Up to here there may be more than pieces of texts."""
         self._readers = readers
         self._closing = False
 
@@ -96,6 +103,8 @@ class SqliteGlobalLog:
                 frame(position, row[4]) for position, row in enumerate(entry.rows, entry.first)
             )
         last = entry.first + len(entry.rows) - 1
+        if entry.notable:
+            self._notable_position = last
         self._tail.add(_EntryFrames(frames, last, entry.session_id, entry.agent))
 
     def forget(self) -> None:
@@ -139,6 +148,27 @@ class SqliteGlobalLog:
                         yield Batch(mark(after), after)
         finally:
             tail.readers -= 1
+
+    async def next_event(self, after: int, which: EventFilter = EVERYTHING) -> LogEvent:
+        """The next chosen event after a position; without a line, there is none up to there.
+
+        It looks at so many events only. Raise Unavailable where the store cannot be read.
+        """
+        read = partial(next_event, after=after, committed=self._tail.committed, which=which)
+        try:
+            return await self._readers.run(read)
+        except sqlite3.Error as error:
+            raise Unavailable(f"the store cannot be read: {error}") from None
+
+    async def count_events(self, after: int, which: EventFilter = EVERYTHING) -> EventCount:
+        """How many chosen events follow a position, among the next ones only."""
+        read = partial(count_events, after=after, committed=self._tail.committed, which=which)
+        return await self._readers.run(read)
+
+    async def wait_after(self, after: int, *, deltas: bool) -> None:
+        """Wait until there are events after a position; without `deltas`, other than those."""
+        while after >= (self._tail.committed if deltas else self._notable_position):
+            await self._tail.wait(after, None).woken()
 
     async def _next(self, after: int, which: EventFilter, raw: bool) -> Batch:
         """What follows a position: from memory if it is there, else from the store."""

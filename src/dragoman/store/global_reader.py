@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from dragoman.store.protocol import Batch, EventFilter
+from dragoman.store.protocol import Batch, EventCount, EventFilter, LogEvent
 from dragoman.store.reader import (
     BATCH_EVENTS,
     LINE_WITH_RAW,
@@ -16,9 +16,12 @@ from dragoman.store.reader import (
 TYPE_KEY = b'"type":"'
 """The first one in a line is the envelope's: in front of it are only strings, and escaped ones."""
 
-_LOOK = f"""
+FEW_EVENTS, MANY_EVENTS = 64, 10_000
+"""Who looks for one event looks at a few first: mostly it is among them."""
+
+_LOOK = """
     SELECT count(*), max(id) FROM (
-        SELECT id FROM events WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT {BATCH_EVENTS}
+        SELECT id FROM events WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
     )
 """
 # The order of a cross join stands: along the events, with a look at the session of each.
@@ -44,9 +47,7 @@ def batch(
 
     It looks at so many events only, whether they are chosen or not.
     """
-    count, end = db.execute(_LOOK, (after, committed)).fetchone()
-    if count < BATCH_EVENTS:
-        end = committed
+    end = _end(db, after, committed, BATCH_EVENTS)
     condition, values = _condition(which)
     chosen = _CHOSEN.format(condition=condition)
     size = SIZE_WITH_RAW if raw else "length(line)"
@@ -58,6 +59,38 @@ def batch(
         end = fits or first
     join = _JOIN.format(line=LINE_WITH_RAW if raw else "line", chosen=chosen)
     return Batch(db.execute(join, (after, end, *values)).fetchone()[0], end)
+
+
+def next_event(db: sqlite3.Connection, after: int, committed: int, which: EventFilter) -> LogEvent:
+    """The next chosen event after a position; without a line, there is none up to there."""
+    condition, values = _condition(which)
+    first = f"SELECT e.id, e.line {_CHOSEN.format(condition=condition)} LIMIT 1"
+    end = after
+    for most in (FEW_EVENTS, MANY_EVENTS):
+        begin, end = end, _end(db, end, committed, most)
+        found = db.execute(first, (begin, end, *values)).fetchone()
+        if found is not None:
+            return LogEvent(*found)
+        if end >= committed:
+            break
+    return LogEvent(end, b"")
+
+
+def count_events(
+    db: sqlite3.Connection, after: int, committed: int, which: EventFilter
+) -> EventCount:
+    """How many of the next events after a position are chosen."""
+    end = _end(db, after, committed, MANY_EVENTS)
+    condition, values = _condition(which)
+    count = f"SELECT count(*) FROM (SELECT 1 {_CHOSEN.format(condition=condition)})"
+    (found,) = db.execute(count, (after, end, *values)).fetchone()
+    return EventCount(found, end < committed)
+
+
+def _end(db: sqlite3.Connection, after: int, committed: int, most: int) -> int:
+    """Where so many events after a position end; all of them, where there are not so many."""
+    count, end = db.execute(_LOOK, (after, committed, most)).fetchone()
+    return committed if count < most else int(end)
 
 
 def _condition(which: EventFilter) -> tuple[str, list[Any]]:

@@ -91,6 +91,24 @@ class ProcessRow(Struct, frozen=True, kw_only=True):
     """The run of the machine in which pid and start mean something."""
 
 
+class WebhookRow(Struct, frozen=True, kw_only=True):
+    """A webhook as it is kept: where events are sent, and how far that is."""
+
+    webhook_id: str
+    url: str
+    types: tuple[str, ...]
+    secret: str
+    enabled: bool = True
+    created_at: int
+    position: int
+    """Among the events of all sessions: what is before need not be sent any more."""
+    last_delivery_at: int | None = None
+    failing_since: int | None = None
+    attempts: int = 0
+    """How often the next event was tried in vain."""
+    last_error: str | None = None
+
+
 class Page(Struct, frozen=True):
     """Events, joined by commas, as they are stored."""
 
@@ -115,6 +133,21 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     agents: frozenset[str] = frozenset()
     session_ids: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
+
+
+class LogEvent(Struct, frozen=True):
+    """One event of all, and where it stands; without a line, how far there is none."""
+
+    position: int
+    line: bytes
+
+
+class EventCount(Struct, frozen=True):
+    """How many events there are, as far as it was counted."""
+
+    count: int
+    is_least: bool
+    """There are more behind those that were looked at."""
 
 
 class StoreStats(Struct, frozen=True, kw_only=True):
@@ -161,6 +194,34 @@ class GlobalLog(Protocol):
         What was deleted is left out. A block of an id alone tells how far the reader is.
         """
 
+    async def next_event(self, after: int, which: EventFilter = ...) -> LogEvent:
+        """The next chosen event after a position; without a line, there is none up to there.
+
+        It looks at so many events only. Raise Unavailable where the store cannot be read.
+        """
+
+    async def count_events(self, after: int, which: EventFilter = ...) -> EventCount:
+        """How many chosen events follow a position, among the next ones only."""
+
+    async def wait_after(self, after: int, *, deltas: bool) -> None:
+        """Wait until there are events after a position; without `deltas`, other than those."""
+
+
+class WebhookTable(Protocol):
+    """The webhooks, and how far each is."""
+
+    async def all(self) -> list[WebhookRow]:
+        """Every webhook, the oldest first."""
+
+    async def add(self, row: WebhookRow) -> None:
+        """Keep a new one."""
+
+    async def save(self, row: WebhookRow) -> None:
+        """Keep one as it is now; nothing, where it was removed. Raise StorageFull."""
+
+    async def remove(self, webhook_id: str) -> None:
+        """Forget one."""
+
 
 class LogEnd(Protocol):
     """A session's end of the log."""
@@ -192,6 +253,10 @@ class Store(Protocol):
     @property
     def global_log(self) -> GlobalLog:
         """All sessions' events as one log."""
+
+    @property
+    def webhooks(self) -> WebhookTable:
+        """Who is sent events."""
 
     @property
     def counters(self) -> Counters:

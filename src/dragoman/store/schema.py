@@ -44,6 +44,8 @@ def _add_chain(db: sqlite3.Connection) -> None:
 
 CHAINED = 3
 """Since this version each event has its link in the hash chain."""
+WEBHOOKS = 4
+"""Since this version there are webhooks."""
 MIGRATIONS: tuple[Migration, ...] = (
     """
     CREATE TABLE sessions (
@@ -107,6 +109,22 @@ MIGRATIONS: tuple[Migration, ...] = (
     CREATE INDEX processes_mark ON processes (mark);
     """,
     _add_chain,
+    """
+    CREATE TABLE webhooks (
+        n INTEGER PRIMARY KEY,
+        webhook_id TEXT NOT NULL UNIQUE,
+        url TEXT NOT NULL,
+        types TEXT NOT NULL,
+        secret TEXT NOT NULL,
+        enabled INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        last_delivery_at INTEGER,
+        failing_since INTEGER,
+        attempts INTEGER NOT NULL,
+        last_error TEXT
+    )
+    """,
 )
 
 

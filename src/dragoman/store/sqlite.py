@@ -48,6 +48,7 @@ from dragoman.store.reader import (
     search,
 )
 from dragoman.store.stats import stats
+from dragoman.store.webhooks import SqliteWebhooks
 from dragoman.store.writer import Writer, touch
 
 DATABASE = "dragoman.db"
@@ -82,6 +83,7 @@ class SqliteStore:
         self._checkpointer = Checkpointer(path)
         written = self._checkpointer.written
         self._writer = Writer(db, loop, lock, self._room, written, self.counters.commit)
+        self.webhooks = SqliteWebhooks(self._writer, self._readers)
         self._urgent: set[str] = set()
         self._feeds: WeakValueDictionary[str, LiveTail] = WeakValueDictionary()
         self._watched: dict[str, LiveTail] = {}

@@ -24,7 +24,7 @@ from dragoman.store.repair.rebuild import Rebuilt, is_readable
 from dragoman.store.repair.swap import LOG, begin, finish, free_name
 from dragoman.store.repair.wal import Break, is_orphaned
 from dragoman.store.rows import StoredMessage, checksum
-from dragoman.store.schema import CHAINED, MIGRATIONS, connect, migrate
+from dragoman.store.schema import CHAINED, MIGRATIONS, WEBHOOKS, connect, migrate
 
 log = logging.getLogger(__name__)
 
@@ -200,8 +200,20 @@ def rescue(damaged: Path, target: Path) -> int:
                 _insert(db, "messages", row)
         for row in _readable(source, "requests", "request_id"):
             _insert(db, "requests", row)
+        if _has_webhooks(source):
+            for row in _readable(source, "webhooks", "n"):
+                _insert(db, "webhooks", row)
         db.execute("COMMIT")
     return count
+
+
+def _has_webhooks(source: sqlite3.Connection) -> bool:
+    """Whether there was a table of them: older versions had none."""
+    try:
+        (version,) = source.execute("PRAGMA user_version").fetchone()
+        return bool(version >= WEBHOOKS)
+    except sqlite3.DatabaseError:
+        return False
 
 
 def _rescue_sessions(source: sqlite3.Connection, db: sqlite3.Connection) -> int:

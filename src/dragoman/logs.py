@@ -116,6 +116,8 @@ def configure(level: str, path: Path | None, debug: Sequence[str] = ()) -> None:
         logging.getLogger(logger).setLevel(logging.DEBUG if area in debug else logging.NOTSET)
     # At debug, libraries print whole requests: that is theirs to debug, not ours to keep.
     root.setLevel(max(wanted, logging.INFO))
+    # At info, it tells the URL of each request, and that of a webhook may be a secret.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 class _Ours(logging.Handler):

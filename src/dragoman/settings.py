@@ -174,6 +174,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_queued_bytes: Annotated[int, Meta(ge=0)] = 16 * 1024 * 1024
     """So large may all messages be that wait in one session; 0: any size. One alone may always
     wait."""
+    webhook_timeout_s: Annotated[float, Meta(gt=0)] = 10.0
+    """How long a receiver of [webhooks](webhooks.md) may take to answer, in seconds."""
+    webhook_retry_s: Annotated[float, Meta(gt=0)] = 1.0
+    """How long the first retry of a webhook waits at most, in seconds; each later one waits twice
+    as long as the one before."""
+    webhook_max_retry_s: Annotated[float, Meta(gt=0)] = 300.0
+    """The longest wait between two retries of a webhook, in seconds."""
     retain_days: Annotated[float, Meta(ge=0)] = 0.0
     """A session in which nothing has happened for so many days is deleted; 0: it stays."""
     max_store_bytes: Annotated[int, Meta(ge=0)] = 0

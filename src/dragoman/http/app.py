@@ -34,6 +34,7 @@ from dragoman.runtime.processes.stale import end_all, watch
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.manager import SessionManager
 from dragoman.runtime.session.retention import Upkeep
+from dragoman.runtime.webhooks.webhooks import Webhooks
 from dragoman.schema.callbacks import Callbacks
 from dragoman.settings import Settings
 from dragoman.store import open_store
@@ -155,8 +156,11 @@ class DragomanApp:
             sessions = SessionManager(store, agents, settings, files)
             start = store.global_log.position
             await sessions.recover()
+            webhooks = Webhooks(store, settings)
+            await webhooks.start()
+            directories = Directories(settings)
             daemon = Daemon(
-                settings, store, agents, sessions, files, Directories(settings), self._traffic
+                settings, store, agents, sessions, files, directories, webhooks, self._traffic
             )
             self._app.state.daemon = daemon
             tasks = [
@@ -172,6 +176,7 @@ class DragomanApp:
                 files.close()
                 for task in tasks:
                     task.cancel()
+                await webhooks.stop()
                 # A session that waits for its disk could not end its agent.
                 await end_all(store, Path(settings.data_dir))
         finally:

@@ -13,6 +13,7 @@ from dragoman.http.connection_limits import ConnectionLimits
 from dragoman.http.request_log import Traffic
 from dragoman.runtime.provision.agents import Agents
 from dragoman.runtime.session.manager import SessionManager
+from dragoman.runtime.webhooks.webhooks import Webhooks
 from dragoman.settings import Settings
 from dragoman.store import Store
 
@@ -26,6 +27,7 @@ class Daemon(Struct, frozen=True):
     sessions: SessionManager
     files: FileService
     directories: Directories
+    webhooks: Webhooks
     traffic: Traffic = field(default_factory=Traffic)
 
 

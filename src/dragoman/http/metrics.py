@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OUTCOMES = ("completed", "interrupted", "failed")
 _PURPOSES = ("session", "shared", "other")
+_WEBHOOK_STATES = ("delivering", "failing", "disabled")
+_WEBHOOK_OUTCOMES = ("delivered", "failed")
 
 Values = Mapping[tuple[str, ...], float]
 """The values of a metric, by those of its labels."""
@@ -85,6 +87,9 @@ METRICS: tuple[MetricInfo, ...] = (
     _M("gauge", "http_connections", "open connections"),
     _M("gauge", "http_streams", "open streams"),
     _M("counter", "refused", "requests refused for a limit, by its setting", ("limit",)),
+    _M("gauge", "webhooks", "webhooks that are `delivering`, `failing`, `disabled`", ("state",)),
+    _M("counter", "webhook_requests", "events sent to receivers that were `delivered`, or "
+          "`failed` and are sent again", ("outcome",)),
     _M("counter", "turned_away", "connections and streams that there was no room for"),
 )  # fmt: skip
 """Every metric of ours. What is told and what is documented are both made from it."""
@@ -184,7 +189,10 @@ def _about_agents(look: _Look) -> dict[str, Values | Histogram]:
 
 def _about_http(look: _Look) -> dict[str, Values | Histogram]:
     traffic, connection_limits = look.daemon.traffic, look.connection_limits
+    states, sent = look.daemon.webhooks.states(), look.daemon.webhooks.counters
     return {
+        "webhooks": _by({state: states[state] for state in _WEBHOOK_STATES}),
+        "webhook_requests": _by({outcome: sent[outcome] for outcome in _WEBHOOK_OUTCOMES}),
         "http_requests": {
             (method, route, str(status)): count
             for (method, route, status), count in list(traffic.requests.items())

@@ -38,7 +38,7 @@ from dragoman.errors import (
     UnsupportedAgent,
     UnsupportedMediaType,
 )
-from dragoman.http import agents, files, sessions
+from dragoman.http import agents, files, sessions, webhooks
 from dragoman.http.all_events import AllEventsStream
 from dragoman.http.auth import handlers
 from dragoman.http.connection import connection_of
@@ -54,6 +54,7 @@ from dragoman.schema import event_filter as feed_schema
 from dragoman.schema import files as files_schema
 from dragoman.schema import http as schema
 from dragoman.schema import status as status_schema
+from dragoman.schema import webhooks as webhook_schema
 from dragoman.schema.export import Header, Media, Operation
 
 Endpoint = Callable[[Request], Awaitable[Response]] | Any
@@ -283,6 +284,35 @@ ROUTES: tuple[Route, ...] = (
     _route("get", "/v1/processes", agents.list_processes, "list_processes",
            "List the processes that run now: for whom, since when, their trees and cost.",
            response=schema.ProcessList),
+    _route("get", "/v1/hooks", webhooks.list_webhooks, "list_webhooks",
+           "List the webhooks, without their secrets, and how each does.",
+           scope="admin", response=webhook_schema.WebhookList),
+    _route("post", "/v1/hooks", webhooks.add_webhook, "add_webhook",
+           "Send events to a URL: all sessions' from now on, each signed, in order.",
+           description="This answer alone shows the secret. An event is sent until the receiver "
+           "answers 2xx, and only then the next one. At most 50 can be there (409).",
+           scope="admin", max_body_bytes=_SMALL, body=webhook_schema.AddWebhook, status=201,
+           response=webhook_schema.AddedWebhook,
+           response_headers=(Header(name="Location", description="The webhook."),),
+           problems=(*_BODY, Conflict, StorageFull)),
+    _route("get", "/v1/hooks/{hook_id}", webhooks.get_webhook, "get_webhook",
+           "Get one webhook, and how it does.", scope="admin",
+           response=webhook_schema.WebhookInfo, problems=(NotFound,)),
+    _route("patch", "/v1/hooks/{hook_id}", webhooks.update_webhook, "update_webhook",
+           "Change where events are sent, which, or whether.",
+           description="It goes on from where it is, at once. A request that is under way is given "
+           "up, and its event is sent again.",
+           scope="admin", max_body_bytes=_SMALL, body=webhook_schema.PatchWebhook,
+           response=webhook_schema.WebhookInfo, problems=(*_BODY, NotFound, StorageFull)),
+    _route("delete", "/v1/hooks/{hook_id}", webhooks.remove_webhook, "remove_webhook",
+           "Send nothing more to a receiver.", scope="admin", status=204,
+           problems=(NotFound, StorageFull)),
+    _route("post", "/v1/hooks/{hook_id}/test", webhooks.test_webhook, "test_webhook",
+           "Send a signed request that is no event, now, and tell what the receiver answered.",
+           description="Also where the webhook is disabled, or waits to try again; if the receiver "
+           "takes it, what waits is tried again at once.",
+           scope="admin", max_body_bytes=_SMALL, response=webhook_schema.WebhookTest,
+           problems=(*_BODY, NotFound)),
     _route("get", "/v1/tokens", handlers.list_tokens, "list_tokens",
            "List the tokens, without their secrets.",
            description="The daemon's own token is not among them.",

@@ -161,6 +161,7 @@ def test_every_route_has_the_scope_it_should() -> None:
     assert approving == {"reply_permission", "reply_question", "reject_question"}
     governing = {name for name, each in found.items() if each.scope == "admin"}
     assert governing >= {"list_tokens", "create_token", "revoke_token", "install_agent"}
+    assert governing >= {name for name in found if "webhook" in name}
     assert {name for name, each in found.items() if each.public} >= {"get_health", "login"}
 
 
@@ -202,6 +203,7 @@ CALLS: tuple[tuple[str, str, Any, str], ...] = (
     ("GET", "/tokens", None, "admin"),
     ("POST", "/tokens", {"name": "mine", "scopes": ["admin"]}, "admin"),
     ("DELETE", "/tokens/a-read", None, "admin"),
+    ("POST", "/hooks", {"url": "http://127.0.0.1:1/"}, "admin"),
 )
 
 

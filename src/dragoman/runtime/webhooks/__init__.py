@@ -1,0 +1,1 @@
+"""Webhooks: events sent to receivers, in order, until each was taken."""

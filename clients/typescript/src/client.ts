@@ -137,6 +137,38 @@ export class DragomanClient {
     return this.http.none("DELETE", `/v1/tokens/${encodeURIComponent(name)}`);
   }
 
+  // --- Webhooks ---
+
+  /** The webhooks, without their secrets, and how each does. */
+  listWebhooks(): Promise<api.WebhookList> {
+    return this.http.json("GET", "/v1/hooks");
+  }
+
+  /** Send events to a URL from now on; this answer alone shows the secret. */
+  addWebhook(wanted: api.AddWebhook): Promise<api.AddedWebhook> {
+    return this.http.json("POST", "/v1/hooks", { json: wanted });
+  }
+
+  /** One webhook, and how it does. */
+  getWebhook(id: string): Promise<api.WebhookInfo> {
+    return this.http.json("GET", `/v1/hooks/${encodeURIComponent(id)}`);
+  }
+
+  /** Change where events are sent, which, or whether. */
+  updateWebhook(id: string, change: api.PatchWebhook): Promise<api.WebhookInfo> {
+    return this.http.json("PATCH", `/v1/hooks/${encodeURIComponent(id)}`, { json: change });
+  }
+
+  /** Send nothing more to a receiver. */
+  removeWebhook(id: string): Promise<void> {
+    return this.http.none("DELETE", `/v1/hooks/${encodeURIComponent(id)}`);
+  }
+
+  /** Send a signed request that is no event, and tell what the receiver answered. */
+  testWebhook(id: string): Promise<api.WebhookTest> {
+    return this.http.json("POST", `/v1/hooks/${encodeURIComponent(id)}/test`);
+  }
+
   // --- Agents ---
 
   /** The agents, as the daemon's machine has them. */

@@ -110,6 +110,22 @@ describe("agents", () => {
   });
 });
 
+describe("webhooks", () => {
+  test("are added, changed, tested and removed", async () => {
+    // Nobody listens there, and nothing of this type comes.
+    const url = "http://127.0.0.1:9/hook";
+    const { secret, ...added } = await client.addWebhook({ url, types: ["error"] });
+    expect(secret).toMatch(/^whsec_/);
+    expect(await client.getWebhook(added.id)).toEqual(added);
+    expect((await client.listWebhooks()).webhooks).toContainEqual(added);
+    const changed = await client.updateWebhook(added.id, { enabled: false });
+    expect(changed).toEqual({ ...added, enabled: false });
+    expect(await client.testWebhook(added.id)).toMatchObject({ delivered: false });
+    await client.removeWebhook(added.id);
+    await expect(client.getWebhook(added.id)).rejects.toMatchObject({ problem: { status: 404 } });
+  });
+});
+
 describe("sessions", () => {
   test("live: created, listed, changed, ended, deleted", async () => {
     const id = await newSession("one of many");

@@ -50,6 +50,14 @@ from dragoman.schema.http import (
     TurnStreamQuery,
 )
 from dragoman.schema.status import DaemonStatus
+from dragoman.schema.webhooks import (
+    AddedWebhook,
+    AddWebhook,
+    PatchWebhook,
+    WebhookInfo,
+    WebhookList,
+    WebhookTest,
+)
 
 Result = TypeVar("Result")
 
@@ -59,7 +67,7 @@ MESSAGE_ID = "dragoman-message-id"
 INSTALL_S = 900.0
 """Longer than an installation may take: the daemon's own word on it is worth more."""
 ASK_S = 60.0
-"""Longer than an agent may take to tell its models."""
+"""Longer than an agent may take to tell its models, or a receiver to answer."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +331,38 @@ def create_token(wanted: CreateToken) -> ApiCall[CreatedToken]:
 def revoke_token(name: str) -> ApiCall[None]:
     """Make a token good for nothing."""
     return ApiCall("DELETE", f"/v1/tokens/{_segment(name)}", _nothing)
+
+
+def webhooks() -> ApiCall[WebhookList]:
+    """List the webhooks."""
+    return ApiCall("GET", "/v1/hooks", _body(WebhookList))
+
+
+def add_webhook(wanted: AddWebhook) -> ApiCall[AddedWebhook]:
+    """Send events to a URL."""
+    return _post("/v1/hooks", wanted, _body(AddedWebhook))
+
+
+def webhook(webhook_id: str) -> ApiCall[WebhookInfo]:
+    """Read one webhook."""
+    return ApiCall("GET", f"/v1/hooks/{_segment(webhook_id)}", _body(WebhookInfo))
+
+
+def change_webhook(webhook_id: str, change: PatchWebhook) -> ApiCall[WebhookInfo]:
+    """Change one webhook."""
+    path = f"/v1/hooks/{_segment(webhook_id)}"
+    return _post(path, change, _body(WebhookInfo), method="PATCH")
+
+
+def remove_webhook(webhook_id: str) -> ApiCall[None]:
+    """Send nothing more to a receiver."""
+    return ApiCall("DELETE", f"/v1/hooks/{_segment(webhook_id)}", _nothing)
+
+
+def test_webhook(webhook_id: str) -> ApiCall[WebhookTest]:
+    """Send a request that is no event."""
+    path = f"/v1/hooks/{_segment(webhook_id)}/test"
+    return ApiCall("POST", path, _body(WebhookTest), timeout_s=ASK_S)
 
 
 def ticket() -> ApiCall[Ticket]:

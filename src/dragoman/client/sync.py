@@ -53,6 +53,14 @@ from dragoman.schema.http import (
     TurnStreamQuery,
 )
 from dragoman.schema.status import DaemonStatus
+from dragoman.schema.webhooks import (
+    AddedWebhook,
+    AddWebhook,
+    PatchWebhook,
+    WebhookInfo,
+    WebhookList,
+    WebhookTest,
+)
 
 Result = TypeVar("Result")
 
@@ -175,6 +183,42 @@ class Client:
     def revoke_token(self, name: str) -> None:
         """Make a token good for nothing, at once."""
         self._do(calls.revoke_token(name))
+
+    def webhooks(self) -> WebhookList:
+        """List the webhooks, without their secrets, and how each does."""
+        return self._do(calls.webhooks())
+
+    def add_webhook(
+        self, url: str, types: Sequence[str] = (), *, secret: str | None = None
+    ) -> AddedWebhook:
+        """Send events to a URL from now on; this answer alone shows the secret."""
+        wanted = AddWebhook(url=url, types=tuple(types) or None, secret=secret)
+        return self._do(calls.add_webhook(wanted))
+
+    def webhook(self, webhook_id: str) -> WebhookInfo:
+        """Read one webhook, and how it does."""
+        return self._do(calls.webhook(webhook_id))
+
+    def change_webhook(
+        self,
+        webhook_id: str,
+        *,
+        url: str | None = None,
+        types: Sequence[str] | None = None,
+        enabled: bool | None = None,
+    ) -> WebhookInfo:
+        """Change one webhook; what is None stays."""
+        kinds = None if types is None else tuple(types)
+        change = PatchWebhook(url=url, types=kinds, enabled=enabled)
+        return self._do(calls.change_webhook(webhook_id, change))
+
+    def remove_webhook(self, webhook_id: str) -> None:
+        """Send nothing more to a receiver."""
+        self._do(calls.remove_webhook(webhook_id))
+
+    def test_webhook(self, webhook_id: str) -> WebhookTest:
+        """Send a request that is no event, and tell what the receiver answered."""
+        return self._do(calls.test_webhook(webhook_id))
 
     def ticket(self) -> Ticket:
         """Make a ticket that lets a browser in, once."""

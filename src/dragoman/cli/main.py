@@ -34,6 +34,7 @@ COMMANDS = {
     "doctor": "doctor.doctor",
     "ui": "ui.ui",
     "token": "token.app",
+    "hooks": "hooks.app",
     "testing": "testing.app",
     "conform": "conform.conform",
     "record": "record.record",

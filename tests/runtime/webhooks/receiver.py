@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator, Sequence
@@ -48,6 +49,8 @@ class Receiver:
         """What the next requests get; then 204."""
         self.answer_headers: dict[str, str] = {}
         self.arrivals: list[Arrival] = []
+        self.tls: ssl.SSLContext | None = None
+        """What it shows to whoever connects; None: it speaks plain HTTP."""
         self._news = threading.Condition()
         self._killed = threading.Event()
         self._sockets: set[socket.socket] = set()
@@ -56,7 +59,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hook"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}/hook"
 
     def start(self) -> None:
         """Listen."""
@@ -83,6 +86,8 @@ class Receiver:
 
         self._server = Server(("127.0.0.1", self.port), Handler)
         self.port = self._server.server_port
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import ssl
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,8 +22,10 @@ PATIENT = {
     "DRAGOMAN_WEBHOOK_RETRY_S": "0.01",
     "DRAGOMAN_WEBHOOK_MAX_RETRY_S": "0.05",
     "DRAGOMAN_WEBHOOK_TIMEOUT_S": "600",
+    "http_proxy": "http://127.0.0.1:9",
+    "no_proxy": "",
 }
-"""Retries come at once, and no answer takes too long."""
+"""Retries come at once, no answer takes too long, and a proxy would answer nothing."""
 TURNS = ("turn.started", "turn.ended")
 
 
@@ -276,6 +281,41 @@ def test_a_test_is_sent_at_once_and_wakes_what_waits(data_dir: Path, receiver: R
         assert sent.json["delivered"] is False
         assert "status" not in sent.json
         assert "cannot be reached" in sent.json["error"]
+
+
+def test_proxies_hold_but_not_on_this_machine(data_dir: Path, receiver: Receiver) -> None:
+    with running(data_dir, env={**PATIENT, "http_proxy": receiver.url}) as daemon:
+        url = "http://receiver.invalid/elsewhere"
+        far = daemon.request("POST", "/hooks", {"url": url, "types": ["error"]}).json
+        assert daemon.request("POST", f"/hooks/{far['id']}/test").json["status"] == 204
+        (arrival,) = receiver.wait_for(1)
+        assert arrival.headers["host"] == "receiver.invalid"
+        near = daemon.request("POST", "/hooks", {"url": "http://127.0.0.1:9/"}).json
+        sent = daemon.request("POST", f"/hooks/{near['id']}/test").json
+        assert "cannot be reached" in sent["error"]
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is missing: run `make tools`")
+def test_a_certificate_must_be_one_that_is_trusted(
+    data_dir: Path, receiver: Receiver, tmp_path: Path
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    receiver.kill()
+    receiver.tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    receiver.tls.load_cert_chain(certificate, key)
+    receiver.start()
+    for env, expected in (({}, False), ({"SSL_CERT_FILE": str(certificate)}, True)):
+        with running(data_dir, env=env) as daemon:
+            hook = add(daemon, receiver, types=["error"])
+            sent = daemon.request("POST", f"/hooks/{hook['id']}/test").json
+            assert sent["delivered"] is expected
+            assert expected or "CERTIFICATE_VERIFY_FAILED" in sent["error"]
 
 
 # --- Changes while a request is under way ---

@@ -92,6 +92,15 @@ class LiveAgent(ABC):
     speak a dialect, each leaves out what another one has shown of it, what the dialect has no words
     for (why something was refused, that an answer is said anew), and what would take minutes."""
 
+    often: frozenset[str] | None = None
+    """Of these, the ones that every run of the tests plays, where another agent shows the rest of
+    its dialect; None: all. `DRAGOMAN_TEST_SCENARIOS=all` plays all of them."""
+
+    def does_play(self, scenario: str) -> bool:
+        """Whether it plays a scenario in this run."""
+        chosen = self.plays if os.environ.get("DRAGOMAN_TEST_SCENARIOS") == "all" else self.often
+        return all(names is None or scenario in names for names in (self.plays, chosen))
+
     @property
     def ends_unanswered_turn(self) -> bool:
         """So does a question that a person refuses to answer."""

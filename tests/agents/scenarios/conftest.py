@@ -28,7 +28,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("asks_models"):
         able = [each for each in able if each.asks_models]
     name = metafunc.definition.name.removeprefix("test_")
-    able = [each for each in able if each.plays is None or name in each.plays]
+    able = [each for each in able if each.does_play(name)]
     metafunc.parametrize("agent", able, ids=lambda each: each.adapter.id, scope="session")
 
 

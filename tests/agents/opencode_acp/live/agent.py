@@ -45,6 +45,16 @@ class OpenCodeAcpAgent(LiveAgent):
             "every_turn_has_its_own_usage",
         )
     )
+    often = frozenset(
+        (
+            "commands_side_by_side_have_a_result_each",
+            "a_command_is_allowed_once",
+            "interrupt_in_a_command",
+            "a_session_goes_on_after_its_idle_process_was_killed",
+            "a_fork_leaves_the_old_session_as_it_is",
+            "the_effort_of_a_running_session",
+        )
+    )
 
     def environ(self, url: str, home: Path) -> dict[str, str]:
         for path, content in probes.files(url).items():

@@ -60,6 +60,20 @@ class QwenAgent(LiveAgent):
             "terminate_in_a_command_runs_no_further_one",
         )
     )
+    often = frozenset(
+        (
+            "a_thought_comes_before_its_answer",
+            "commands_side_by_side_have_a_result_each",
+            "a_command_is_allowed_once",
+            "several_questions_are_asked_at_once",
+            "interrupt_while_asking_for_permission",
+            "a_process_that_dies_in_a_turn_fails_it",
+            "an_ended_session_goes_on_in_another",
+            "the_model_of_a_running_session",
+            "an_error_of_the_api_fails_the_turn",
+            "every_turn_has_its_own_usage",
+        )
+    )
 
     def environ(self, url: str, home: Path) -> dict[str, str]:
         for name, text in qwen.files(url).items():

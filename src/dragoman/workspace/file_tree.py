@@ -52,11 +52,9 @@ class FileTree:
 
     def scan(self) -> list[PathChange]:
         """Look at everything; what has happened since the last look."""
-        changes: list[PathChange] = []
         missing = set(self._folders)
-        for folder in self._walk(self.directory):
-            missing.discard(folder)
-            changes += self._look_into(folder)
+        changes: list[PathChange] = []
+        missing -= self._scan_beneath(self.directory, changes)
         for folder in missing:
             changes += self._forget(folder)
         return changes
@@ -77,8 +75,9 @@ class FileTree:
         changes: list[PathChange] = []
         for folder in folders:
             if folder in self._folders:
-                changes += self._look_into(folder)
-                changes += self.look(f"{folder}/{each.name}" for each in _entries(folder))
+                for inner in self._look_into(folder, changes):
+                    if inner not in self._folders:
+                        self._scan_beneath(inner, changes)
         return changes
 
     def _leaves_out(self, path: str, name: str) -> bool:
@@ -87,8 +86,9 @@ class FileTree:
     def _look_at(self, path: str, folder: str, name: str) -> Iterator[PathChange]:
         signature = _signature(path)
         if signature is None and path not in self._folders and _is_folder(path):
-            for new in self._walk(path):
-                yield from self._look_into(new)
+            changes: list[PathChange] = []
+            self._scan_beneath(path, changes)
+            yield from changes
         elif path in self._folders and not _is_folder(path):
             yield from self._forget_beneath(path)
         yield from self._compare(folder, name, signature)
@@ -105,35 +105,39 @@ class FileTree:
             self._folders[folder][name] = signature
             yield PathChange(path, "create" if known is None else "change")
 
-    def _walk(self, folder: str) -> Iterator[str]:
-        """A folder, and those in it; not those that nobody is told of."""
+    def _scan_beneath(self, folder: str, changes: list[PathChange]) -> set[str]:
+        """Compare the files of a folder and of those in it; which folders these are."""
+        found: set[str] = set()
         waiting = [folder]
         while waiting:
             place = waiting.pop()
-            if not _is_folder(place):
-                continue
-            yield place
-            waiting += (
-                entry.path
-                for entry in _entries(place)
-                if not self._leaves_out(entry.path, entry.name)
-                and entry.is_dir(follow_symlinks=False)
-            )
+            if _is_folder(place):
+                found.add(place)
+                waiting += self._look_into(place, changes)
+        return found
 
-    def _look_into(self, folder: str) -> Iterator[PathChange]:
-        """Compare a folder's own files."""
+    def _look_into(self, folder: str, changes: list[PathChange]) -> list[str]:
+        """Compare a folder's own files; the folders in it that anybody is told of."""
         if folder not in self._folders:
             self._folders[folder] = {}
             self._new_folders.append(folder)
-        known = self._folders[folder]
-        missing = set(known)
+        known, missing = self._folders[folder], set(self._folders[folder])
+        inner = []
         for entry in _entries(folder):
-            if entry.name in ALWAYS_LEFT_OUT or entry.is_dir(follow_symlinks=False):
+            name = entry.name
+            if name in ALWAYS_LEFT_OUT:
                 continue
-            missing.discard(entry.name)
-            yield from self._compare(folder, entry.name, _signature(entry.path))
+            if entry.is_dir(follow_symlinks=False):
+                if entry.path not in self._closed:
+                    inner.append(entry.path)
+                continue
+            missing.discard(name)
+            signature = _signature(entry.path)
+            if signature != known.get(name):
+                changes += self._compare(folder, name, signature)
         for name in missing:
-            yield from self._compare(folder, name, None)
+            changes += self._compare(folder, name, None)
+        return inner
 
     def _forget_beneath(self, path: str) -> Iterator[PathChange]:
         prefix = f"{path}/"

@@ -35,6 +35,8 @@ MOST_BYTES = 128 << 20
 """And so large they may be together."""
 LARGE_BYTES = 4 << 20
 """A file that is larger is only named where it changes."""
+TOO_LARGE_S = 60.0
+"""So long a directory that holds more is taken to do so still: to find it out takes its time."""
 MOST_LOOSE = 4096
 """Where there are more objects of our own than this, those that nobody needs are removed."""
 _READ_BYTES = 16 << 20
@@ -69,11 +71,23 @@ class Snapshots:
         self._git: Git | None = None
         self._tree: str | None = None
         """The last one."""
+        self._too_large: tuple[float, str] = (0.0, "")
+        """Until when it is taken to hold too much, and why."""
 
     # --- Trees ---
 
     def take(self, deadline_s: float) -> str:
         """The directory as it is now: the id of a tree. Raise GitError."""
+        until, why = self._too_large
+        if time.monotonic() < until:
+            raise SnapshotTooLarge(why)
+        try:
+            return self._take(deadline_s)
+        except SnapshotTooLarge as error:
+            self._too_large = time.monotonic() + TOO_LARGE_S, str(error)
+            raise
+
+    def _take(self, deadline_s: float) -> str:
         with self._lock:
             deadline = time.monotonic() + deadline_s
             if self._is_bare_folder():

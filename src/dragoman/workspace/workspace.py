@@ -26,7 +26,7 @@ FileEvent = SandboxFile | SandboxFileDiff
 IGNORE_DEADLINE_S = 5.0
 MOST_DIFFS = 200
 """So many files that change at once get a diff of their own."""
-READY_S = 5.0
+READY_S = 2.0
 """So long a turn waits until its directory is watched."""
 
 

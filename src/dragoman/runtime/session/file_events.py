@@ -132,8 +132,7 @@ class FileEvents:
             await self._workspace.run(self._forget_turn, self._workspace)
 
     async def _look(self, workspace: Workspace) -> None:
-        await workspace.ready()
-        tree = await workspace.snapshot(self._deadline_s)
+        _, tree = await asyncio.gather(workspace.ready(), workspace.snapshot(self._deadline_s))
         head = await workspace.run(workspace.snapshots.head, self._deadline_s)
         if self._listener is not None:
             self._listener.base = head or tree

@@ -327,3 +327,28 @@ def test_a_watch_limit_that_is_reached_is_told_and_files_are_seen_all_the_same(
         assert_conforms(worker.events())
     finally:
         daemon.stop()
+
+
+def test_copies_that_nobody_needs_are_removed(
+    tmp_path: Path,
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    with running(tmp_path / "data") as daemon:
+        worker = Worker(daemon, "many", work)
+        for content in ("one", "two", "three"):
+            asked = worker.begin()
+            write(work, {f"{number}": f"{content} {number}\n" for number in range(2000)})
+            worker.finish(asked)
+        (place,) = (tmp_path / "data" / "workspaces").iterdir()
+        # Those of the first turn are the session's beginning, those of the last one its end.
+        eventually(lambda: objects(place) < 2 * 2000 + 1000, "copies are removed")
+        assert "+three 7" in daemon.get(f"{worker.path}/diff?turn={last_turn(worker)}")["diff"]
+
+
+def objects(place: Path) -> int:
+    return sum(len(list(folder.iterdir())) for folder in (place / "objects").glob("??"))
+
+
+def last_turn(worker: Worker) -> str:
+    return str(worker.of_type("turn.ended")[-1]["data"]["turn_id"])

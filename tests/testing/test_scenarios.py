@@ -250,10 +250,22 @@ def test_a_turn_tells_the_native_turn_and_why_it_stopped(daemon: Daemon) -> None
     assert (ended["stop_reason"], ended["metadata"]) == ("end_turn", {"native_turn_id": "turn-1"})
 
 
-def test_the_scenarios_show_everything_that_the_schema_has(daemon: Daemon) -> None:
+def test_a_file_is_made_changed_and_deleted_for_real(daemon: Daemon, tmp_path: Path) -> None:
+    talk = Talk(daemon, directory=str(tmp_path))
+    for change in ("create", "change", "delete"):
+        events = talk.turn("files")
+        assert [data["type"] for data in of_type(events, "sandbox.file")] == [change]
+        assert "greeting.py" in of_type(events, "turn.diff")[0]["diff"]
+    (tmp_path / "greeting.py").write_text("mine\n")
+    talk.turn("files")
+    assert (tmp_path / "greeting.py").read_text() == "mine\n"
+    talk.conforms()
+
+
+def test_the_scenarios_show_everything_that_the_schema_has(daemon: Daemon, tmp_path: Path) -> None:
     """Whoever adds to the schema adds to the mock agent, so that clients can see it."""
-    talk, events = Talk(daemon), []
-    for prompt in ("demo", "subagent", "unknown", "unparsed", "error"):
+    talk = Talk(daemon, directory=str(tmp_path), fileEvents={"diff": True})
+    for prompt in ("demo", "subagent", "unknown", "unparsed", "error", "files"):
         talk.turn(prompt)
     for prompt, type in (("permission", "permissions"), ("question", "questions")):
         talk.send(prompt)

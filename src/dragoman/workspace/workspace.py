@@ -26,6 +26,7 @@ FileEvent = SandboxFile | SandboxFileDiff
 IGNORE_DEADLINE_S = 5.0
 MOST_DIFFS = 200
 """So many files that change at once get a diff of their own."""
+PRUNE_S = 60.0
 READY_S = 2.0
 """So long a turn waits until its directory is watched."""
 
@@ -85,6 +86,7 @@ class Workspace:
         self._snapshot: asyncio.Task[str] | None = None
         """The one that has not begun yet: good for all who ask until it does."""
         self._snapshot_lock = asyncio.Lock()
+        self._pruning: asyncio.Task[None] | None = None
 
     # --- Listening ---
 
@@ -143,9 +145,23 @@ class Workspace:
             self._snapshot = None  # who asks from now on needs another one
             return await self.run(self.snapshots.take, deadline_s)
 
+    def prune(self) -> None:
+        """Remove copies that nobody needs any more, beside whatever else is done."""
+        if self._pruning is None or self._pruning.done():
+            self._pruning = asyncio.create_task(self._prune())
+
+    async def _prune(self) -> None:
+        try:
+            await self.run(self.snapshots.prune, PRUNE_S)
+        except GitError as error:
+            log.warning("old copies of files in %s stay: %s", self.directory, error)
+
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        """Do something with files in a thread."""
-        return await self._loop.run_in_executor(self._executor, lambda: function(*arguments))
+        """Do something with files in a thread. Raise GitError where they cannot be kept."""
+        try:
+            return await self._loop.run_in_executor(self._executor, lambda: function(*arguments))
+        except OSError as error:  # a full disk, say
+            raise GitError(f"files cannot be compared: {error.strerror or error}") from None
 
     # --- What the watcher says ---
 

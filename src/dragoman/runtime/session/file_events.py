@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -129,7 +130,7 @@ class FileEvents:
             await asyncio.wait_for(self._look(self._workspace), self._deadline_s)
         except (GitError, TimeoutError) as error:
             log.warning("session %s: the turn has no diff: %s", self._session_id, _why(error))
-            await self._workspace.run(self._forget_turn, self._workspace)
+            await self._forget_turn(self._workspace)
 
     async def _look(self, workspace: Workspace) -> None:
         _, tree = await asyncio.gather(workspace.ready(), workspace.snapshot(self._deadline_s))
@@ -145,9 +146,10 @@ class FileEvents:
         if snapshots.recall(self._name("start")) is None:
             snapshots.remember(self._name("start"), tree)
 
-    def _forget_turn(self, workspace: Workspace) -> None:
-        for name in ("turn", "head"):
-            workspace.snapshots.remember(self._name(name), None)
+    async def _forget_turn(self, workspace: Workspace) -> None:
+        with contextlib.suppress(GitError):  # the next turn replaces what could not be removed
+            for name in ("turn", "head"):
+                await workspace.run(workspace.snapshots.remember, self._name(name), None)
 
     @property
     def needs_turn(self) -> bool:
@@ -170,7 +172,8 @@ class FileEvents:
                 )
             except (GitError, TimeoutError) as error:
                 changes = self._unknown(turn_id, _why(error))
-            await workspace.run(self._forget_turn, workspace)
+            await self._forget_turn(workspace)
+            workspace.prune()
         return [*self.take(), *changes]
 
     async def _changes(self, workspace: Workspace, turn_id: str) -> list[Body]:

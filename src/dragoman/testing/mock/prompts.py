@@ -35,6 +35,7 @@ PLAIN: dict[str, Callable[[], Script]] = {
     "permission": scripts.permission,
     "permissions": scripts.permission,
     "edit": scripts.edit,
+    "files": scripts.real_file,
     "question": scripts.question,
     "questions": scripts.questions,
     "subagent": scripts.subagent,

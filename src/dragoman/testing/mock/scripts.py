@@ -31,6 +31,9 @@ new file mode 100644
 +    return "Hello"
 """
 
+CODE = 'def greet() -> str:\n    return "Hello"\n'
+CHANGED_CODE = CODE.replace("Hello", "Hello, world")
+
 PATCH = """\
 diff --git a/greeting.py b/greeting.py
 --- a/greeting.py
@@ -107,8 +110,7 @@ def _files(message: str) -> Script:
     readme = os.path.join(os.getcwd(), "README.md")
     yield from call(read, "read", {"path": readme}, message=message, title="Read README.md")
     yield from result(read, "# A project\n", file(readme, "read"), message=message)
-    code = 'def greet() -> str:\n    return "Hello"\n'
-    yield from call(write, "write", {"path": path, "content": code}, message=message)
+    yield from call(write, "write", {"path": path, "content": CODE}, message=message)
     wrote = file(path, "write", NEW_FILE)
     yield from result(write, "Wrote 2 lines.", wrote, message=message)
     change: Message = {"path": path, "old": '"Hello"', "new": '"Hello, world"'}
@@ -196,6 +198,32 @@ def edit() -> Script:
     path = _changed(answer, "path", path)
     yield from result(tool, "Changed 1 line.", file(path, "patch", PATCH), message=message)
     yield from say(f"You allowed it, so I changed {path}.")
+    return None
+
+
+def real_file() -> Script:
+    """Makes greeting.py, changes it the next time, then deletes it: for real."""
+    path = os.path.join(os.getcwd(), "greeting.py")
+    message, tool = fresh("m"), fresh("t")
+    try:
+        with open(path, encoding="utf-8", errors="replace") as found:
+            text = found.read()
+    except FileNotFoundError:
+        text = ""
+    if text not in ("", CODE, CHANGED_CODE):
+        yield from say("There is a greeting.py that is not mine, so I leave it alone.")
+        return None
+    yield from say("I work on greeting.py.", id=message)
+    yield from call(tool, "edit", {"path": path}, message=message, title="Edit greeting.py")
+    if text == CHANGED_CODE:
+        os.remove(path)
+        yield from result(tool, "Deleted it.", file(path, "patch"), message=message)
+    else:
+        with open(path, "w", encoding="utf-8") as made:
+            made.write(CHANGED_CODE if text else CODE)
+        done = file(path, "patch", PATCH) if text else file(path, "write", NEW_FILE)
+        yield from result(tool, "Wrote it.", done, message=message)
+    yield from say("You can see it in your directory.")
     return None
 
 

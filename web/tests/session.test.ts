@@ -54,6 +54,8 @@ function inPython(state: SessionState) {
     last_outcome: state.lastOutcome,
     continuity: state.continuity,
     usage: state.usage,
+    tools: state.tools,
+    changes: state.changes,
     permissions: state.permissions,
     questions: state.questions,
     rules: state.rules,

@@ -11,6 +11,7 @@ import type {
   SessionStatus,
   Usage,
 } from "dragoman-client";
+import { type Counts, countChanges } from "./changeCount";
 
 export interface SessionState {
   agentMode: string | null;
@@ -24,6 +25,12 @@ export interface SessionState {
   lastOutcome: "completed" | "interrupted" | "failed" | null;
   continuity: "restored" | "rewound" | "sandbox_lost" | null;
   usage: Usage | null;
+  /** The tools of the agent, where it has told them. */
+  tools: readonly string[] | null;
+  /** What the last turn that changed files left of changes in the directory. */
+  changes: Counts | null;
+  /** What the turn that is about to end has changed itself. */
+  turnChanges: Counts | null;
   permissions: Readonly<Record<string, PermissionRequested>>;
   questions: Readonly<Record<string, QuestionRequested>>;
   rules: readonly string[];
@@ -47,6 +54,9 @@ export function newState(known: Partial<SessionState> = {}): SessionState {
     lastOutcome: null,
     continuity: null,
     usage: null,
+    tools: null,
+    changes: null,
+    turnChanges: null,
     permissions: {},
     questions: {},
     rules: [],
@@ -79,6 +89,7 @@ export function apply(state: SessionState, event: Event): SessionState {
         ...state,
         turnId: null,
         turnStartedAt: null,
+        turnChanges: null,
         lastOutcome: outcome ?? null,
         usage: usage ? (state.usage ? add(state.usage, usage) : usage) : state.usage,
       };
@@ -97,6 +108,10 @@ export function apply(state: SessionState, event: Event): SessionState {
       return updated(state, event.data);
     case "queue.updated":
       return { ...state, queue: event.data.messages };
+    case "file.changed":
+      return { ...state, changes: countChanges(event.data) };
+    case "turn.diff":
+      return { ...state, turnChanges: countChanges(event.data) };
     case "session.ended":
       return { ...state, ended: true };
     default:
@@ -127,6 +142,7 @@ function updated(
     // An agent may have modes that are not ours; they are shown, and decide nothing here.
     permissionMode: mode !== undefined && MODES.includes(mode) ? mode : state.permissionMode,
     title: data.title ?? state.title,
+    tools: data.tools ?? state.tools,
     context: data.context ?? state.context,
     rateLimits: data.rate_limits ?? state.rateLimits,
     continuity: data.continuity ?? state.continuity,

@@ -251,6 +251,15 @@ export class DragomanClient {
     return this.http.none("POST", session(sessionId, "interrupt"));
   }
 
+  /** What has changed in a session's directory since its first turn, or during one turn. */
+  getDiff(
+    sessionId: string,
+    options: { turn?: string; signal?: AbortSignal } = {},
+  ): Promise<api.SessionDiff> {
+    const { turn, signal } = options;
+    return this.http.json("GET", session(sessionId, "diff"), { query: { turn }, signal });
+  }
+
   // --- Messages ---
 
   /** Send a message; gives its id once it is stored. */

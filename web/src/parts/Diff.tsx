@@ -75,6 +75,7 @@ function FileChange(props: { id: string; file: FileDiff; only?: string; diff: st
           <Plain text={path} />
         </span>
         {change && <span className="chip">{change}</span>}
+        {file.omitted && <span className="chip">{file.omitted}</span>}
         {file.from && (
           <span className="dim small cut">
             from <Plain text={file.from} />
@@ -95,27 +96,22 @@ interface Row extends DiffLine {
   runs: readonly Run[];
 }
 
-function Hunks({ id, file, path }: { id: string; file: FileDiff; path: string }) {
-  const [most, setMost] = useAmount(id, FIRST);
-  const rows = useMemo(() => {
-    const language = languageOf(path);
-    return file.hunks.map((hunk) => ({ hunk, rows: rowsOf(hunk, language) }));
-  }, [file, path]);
-  const total = rows.reduce((sum, each) => sum + each.rows.length, 0);
-  let left = most;
+/** The lines of a file that changed, the first so many at first. */
+export function Hunks(props: { id: string; file: FileDiff; path: string; first?: number }) {
+  const { id, file, path, first = FIRST } = props;
+  const [most, setMost] = useAmount(id, first);
+  const shown = useMemo(() => firstRows(file, path, most), [file, path, most]);
+  const total = file.hunks.reduce((sum, { lines }) => sum + lines.length, 0);
   let at = 0;
   return (
     <>
       <div className="diff-body">
-        {rows.map(({ hunk, rows }) => {
-          const shown = rows.slice(0, Math.max(0, left));
-          left -= rows.length;
-          if (shown.length === 0) return null;
-          const first = at === 0 && isTrivial(hunk);
+        {shown.map(({ hunk, rows }) => {
+          const isFirst = at === 0 && isTrivial(hunk);
           return (
             <div key={at++} className="diff-hunk">
-              {!first && <HunkHead hunk={hunk} />}
-              {shown.map((row) => (
+              {!isFirst && <HunkHead hunk={hunk} />}
+              {rows.map((row) => (
                 <LineRow key={at++} row={row} />
               ))}
             </div>
@@ -133,6 +129,19 @@ function Hunks({ id, file, path }: { id: string; file: FileDiff; path: string })
       )}
     </>
   );
+}
+
+/** The first so many lines of a file's hunks; what is not shown is not coloured either. */
+function firstRows({ hunks }: FileDiff, path: string, most: number) {
+  const language = languageOf(path);
+  const shown: { hunk: Hunk; rows: Row[] }[] = [];
+  let left = most;
+  for (const hunk of hunks) {
+    if (left <= 0) break;
+    shown.push({ hunk, rows: rowsOf(hunk.lines.slice(0, left), language) });
+    left -= hunk.lines.length;
+  }
+  return shown;
 }
 
 /** A hunk at the very beginning of a file needs no line that says where it is. */
@@ -169,14 +178,14 @@ function LineRow({ row }: { row: Row }) {
 }
 
 /** Each side of a hunk is coloured as a whole: a string or comment may span lines. */
-function rowsOf(hunk: Hunk, language: string | null): Row[] {
+function rowsOf(all: readonly DiffLine[], language: string | null): Row[] {
   const side = (kind: "added" | "removed") => {
-    const lines = hunk.lines.filter((line) => line.kind === kind || line.kind === "same");
+    const lines = all.filter((line) => line.kind === kind || line.kind === "same");
     return coloured(lines.map((line) => line.text).join("\n"), language);
   };
   const [before, after] = [side("removed"), side("added")];
   let [b, a] = [0, 0];
-  return hunk.lines.map((line) => {
+  return all.map((line) => {
     if (line.kind === "note") return { ...line, runs: [] };
     if (line.kind === "removed") return { ...line, runs: before[b++] ?? [] };
     if (line.kind === "same") b++;

@@ -18,54 +18,155 @@ export interface FileDiff {
   change: "new" | "deleted" | "renamed" | "changed";
   /** Where it was, if it was renamed. */
   from: string | null;
+  /** The mode it had and the one it has, where that is another one. */
+  mode: readonly [string, string] | null;
+  /** Why there are no lines of a file that is only named. */
+  omitted: "binary" | "left out" | null;
+  /** How large the diff is that was left out, where that is said. */
+  omittedBytes: number | null;
   hunks: Hunk[];
   added: number;
   removed: number;
+  /** Its part of the diff. */
+  text: string;
+}
+
+/** All that a diff says. */
+export interface Patch {
+  files: FileDiff[];
+  /** What is said about files that are not even named. */
+  notes: string[];
 }
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
+const LEFT_OUT = /^# left out, its diff (?:has (\d+) bytes|is too large): (.*)$/;
+const NOTE = "# left out: ";
+const NOT_UTF8 = "Binary files differ: ";
 
 /** All files of a diff; none where the text is no diff. */
 export function readDiff(diff: string): FileDiff[] {
-  const lines = diff.replaceAll("\r\n", "\n").split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  const files: FileDiff[] = [];
-  let at = 0;
-  while (at < lines.length) {
-    const line = lines[at] ?? "";
-    const file = files.at(-1);
+  return readPatch(diff).files;
+}
+
+/** A diff, with what the daemon only names in it. */
+export function readPatch(diff: string): Patch {
+  const reader = new PatchReader(diff);
+  while (!reader.isDone) reader.step();
+  return reader.patch();
+}
+
+/** Goes through a diff from thing to thing: headers, hunks, names of what is left out. */
+class PatchReader {
+  readonly #raw: readonly string[];
+  readonly #lines: readonly string[];
+  readonly #files: FileDiff[] = [];
+  readonly #notes: string[] = [];
+  /** The line that the last file begins with; null after what ends a file's part. */
+  #start: number | null = null;
+  #at = 0;
+
+  constructor(diff: string) {
+    const raw = diff.split("\n");
+    if (raw.at(-1) === "") raw.pop();
+    this.#raw = raw;
+    this.#lines = raw.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+  }
+
+  get isDone(): boolean {
+    return this.#at >= this.#lines.length;
+  }
+
+  patch(): Patch {
+    this.#close();
+    return { files: this.#files, notes: this.#notes };
+  }
+
+  step(): void {
+    const line = this.#lines[this.#at] ?? "";
+    const file = this.#start === null ? undefined : this.#files.at(-1);
     if (line.startsWith("diff --git ")) {
-      files.push(newFile(gitPath(line)));
-      at += 1;
-    } else if (line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) {
-      const current = file && file.hunks.length === 0 ? file : newFile("");
-      if (current !== file) files.push(current);
-      name(current, line.slice(4), (lines[at + 1] ?? "").slice(4));
-      at += 2;
+      this.#open(newFile(gitPath(line.slice("diff --git ".length))));
+      this.#at += 1;
+    } else if (line.startsWith("--- ") && this.#lines[this.#at + 1]?.startsWith("+++ ")) {
+      const current = file && file.hunks.length === 0 ? file : this.#open(newFile(""));
+      name(current, line.slice(4), (this.#lines[this.#at + 1] ?? "").slice(4));
+      this.#at += 2;
     } else if (line.startsWith("@@")) {
-      const current = file ?? newFile("");
-      if (current !== file) files.push(current);
-      at = readHunk(current, lines, at);
+      this.#at = readHunk(file ?? this.#open(newFile("")), this.#lines, this.#at);
+    } else if (this.#readOmission(line, file)) {
+      this.#at += 1;
     } else {
       if (file) extended(file, line);
-      at += 1;
+      this.#at += 1;
     }
   }
-  return files;
+
+  #open(file: FileDiff): FileDiff {
+    this.#close();
+    this.#files.push(file);
+    this.#start = this.#at;
+    return file;
+  }
+
+  #close(): void {
+    const file = this.#files.at(-1);
+    if (file === undefined || this.#start === null) return;
+    file.text = `${this.#raw.slice(this.#start, this.#at).join("\n")}\n`;
+    this.#start = null;
+  }
+
+  /** A line that names a file, or some, in place of what changed there. */
+  #readOmission(line: string, file: FileDiff | undefined): boolean {
+    const leftOut = LEFT_OUT.exec(line);
+    if (leftOut) {
+      const bytes = leftOut[1] === undefined ? null : Number(leftOut[1]);
+      const named = this.#open(newFile(leftOut[2] ?? ""));
+      Object.assign(named, { omitted: "left out", omittedBytes: bytes });
+    } else if (line.startsWith(NOTE)) {
+      this.#close();
+      this.#notes.push(line.slice(NOTE.length));
+    } else if (line.startsWith(NOT_UTF8)) {
+      this.#open(newFile(gitPath(line.slice(NOT_UTF8.length)))).omitted = "binary";
+    } else {
+      const names = binaryNames(line);
+      if (names === null) return false;
+      const binary = newFile("");
+      name(binary, ...names);
+      const isOwn = file?.hunks.length === 0 && file.path === binary.path;
+      (isOwn ? file : this.#open(binary)).omitted = "binary";
+    }
+    return true;
+  }
 }
 
 function newFile(path: string): FileDiff {
-  return { path, change: "changed", from: null, hunks: [], added: 0, removed: 0 };
+  return {
+    path,
+    change: "changed",
+    from: null,
+    mode: null,
+    omitted: null,
+    omittedBytes: null,
+    hunks: [],
+    added: 0,
+    removed: 0,
+    text: "",
+  };
 }
 
 /** The lines between git's header and the names. */
 function extended(file: FileDiff, line: string): void {
+  const after = (start: string) => (line.startsWith(start) ? line.slice(start.length) : null);
+  const [oldMode, newMode] = [after("old mode "), after("new mode ")];
+  const [from, to] = [after("rename from "), after("rename to ")];
   if (line.startsWith("new file")) file.change = "new";
   else if (line.startsWith("deleted file")) file.change = "deleted";
-  else if (line.startsWith("rename from ")) {
+  else if (oldMode !== null) file.mode = [oldMode, oldMode];
+  else if (newMode !== null) file.mode = [file.mode?.[0] ?? "", newMode];
+  else if (from !== null) {
     file.change = "renamed";
-    file.from = line.slice("rename from ".length);
-  } else if (line.startsWith("rename to ")) file.path = line.slice("rename to ".length);
+    file.from = unquoted(from);
+  } else if (to !== null) file.path = unquoted(to);
 }
 
 function name(file: FileDiff, before: string, after: string): void {
@@ -76,14 +177,53 @@ function name(file: FileDiff, before: string, after: string): void {
 }
 
 function bare(name: string, prefix: string): string {
-  const path = name.split("\t", 1)[0] ?? "";
+  const path = unquoted(name.split("\t", 1)[0] ?? "");
   return path.startsWith(prefix) ? path.slice(prefix.length) : path;
 }
 
-function gitPath(line: string): string {
-  const names = line.slice("diff --git ".length);
+/** The name in git's header, which has it twice. */
+function gitPath(names: string): string {
+  const half = names.slice((names.length + 1) / 2);
+  if (names === `a/${half.slice(2)} ${half}`) return half.slice(2);
+  const quoted = names.lastIndexOf(' "b/');
+  if (quoted >= 0 && names.endsWith('"')) return bare(names.slice(quoted + 1), "b/");
   const middle = names.lastIndexOf(" b/");
   return middle < 0 ? names : names.slice(middle + 3);
+}
+
+/** What git says of a binary file: the name before and after; null where it says something else. */
+function binaryNames(line: string): [string, string] | null {
+  const names = /^Binary files (.+) differ$/.exec(line)?.[1];
+  if (names === undefined) return null;
+  const splits = [...names.matchAll(/ and (?="?b\/|\/dev\/null$)/g)].map(
+    ({ index }): [string, string] => [names.slice(0, index), names.slice(index + 5)],
+  );
+  const isSame = ([before, after]: [string, string]) => bare(before, "a/") === bare(after, "b/");
+  return splits.find(isSame) ?? splits[0] ?? null;
+}
+
+const ESCAPES: Readonly<Record<string, number>> = {
+  a: 7,
+  b: 8,
+  t: 9,
+  n: 10,
+  v: 11,
+  f: 12,
+  r: 13,
+};
+
+/** A name that git has put in quotes: its bytes are escaped as in C. */
+function unquoted(name: string): string {
+  if (!/^".*"$/.test(name)) return name;
+  const bytes: number[] = [];
+  for (const [, octal, letter, plain = ""] of name
+    .slice(1, -1)
+    .matchAll(/\\([0-7]{3})|\\(.)|([^\\]+)/gu)) {
+    if (octal !== undefined) bytes.push(Number.parseInt(octal, 8));
+    else if (letter !== undefined) bytes.push(ESCAPES[letter] ?? letter.charCodeAt(0));
+    else bytes.push(...new TextEncoder().encode(plain));
+  }
+  return new TextDecoder().decode(Uint8Array.from(bytes));
 }
 
 /** Read one hunk, and say where the next thing begins. */

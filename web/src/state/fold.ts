@@ -9,6 +9,7 @@ import type {
   QuestionRequested,
   QuestionResolved,
 } from "dragoman-client";
+import type { Counts } from "./changeCount";
 import { apply, newState, type SessionState } from "./session";
 
 /** What each line of a conversation has: where in the log it began, and where it last changed. */
@@ -56,11 +57,12 @@ export interface NoteEntry extends Line {
   >;
 }
 
-/** The end of a turn, with what it cost and how long it took. */
+/** The end of a turn, with what it cost, how long it took, and what it has changed. */
 export interface TurnEntry extends Line {
   kind: "turn";
   ended: EventOf<"turn.ended">["data"];
   startedAt: string | null;
+  changes: Counts | null;
 }
 
 export type Entry = ItemEntry | ToolEntry | PermissionEntry | QuestionEntry | NoteEntry | TurnEntry;
@@ -127,7 +129,7 @@ class Folding {
   }
 
   take(event: Event): void {
-    const startedAt = this.#state.turnStartedAt;
+    const { turnStartedAt: startedAt, turnChanges: changes } = this.#state;
     this.#state = apply(this.#state, event);
     this.#sequence = event.sequence;
     switch (event.type) {
@@ -147,7 +149,7 @@ class Folding {
         this.#question(event);
         break;
       case "turn.ended":
-        this.#put({ ...line(event), kind: "turn", ended: event.data, startedAt });
+        this.#put({ ...line(event), kind: "turn", ended: event.data, startedAt, changes });
         break;
       case "session.updated":
         // How full the context is stands in the header, and would be a line for each turn here.
@@ -350,5 +352,12 @@ export function compact(events: readonly Event[]): Event[] {
   }
   return events.filter(
     (event) => !(event.type === "item.delta" && complete.has(event.data.item_id)),
+  );
+}
+
+/** The same for who shows a conversation: files that change are no lines of it. */
+export function compactLines(events: readonly Event[]): Event[] {
+  return compact(events).filter(
+    ({ type }) => type !== "sandbox.file" && type !== "sandbox.file.diff",
   );
 }

@@ -8,7 +8,7 @@ import {
   Position,
 } from "dragoman-client";
 import type { Company } from "./feed";
-import { compact, emptyView, fold, type View } from "./fold";
+import { compactLines, emptyView, fold, type View } from "./fold";
 import { readPage, readRange } from "./history";
 import { follow } from "./places";
 import { seen, whileSeen } from "./sight";
@@ -120,7 +120,7 @@ export class Transcript {
     await this.#move("later", async () => {
       const { last } = this.window.get();
       const page = await this.#page(last, PAGE);
-      this.#kept = compact([...this.#kept, ...page.events]);
+      this.#kept = compactLines([...this.#kept, ...page.events]);
       this.#change({ last: page.end, atEnd: !page.hasMore });
       this.#letGo("early");
       this.#refold();
@@ -142,7 +142,7 @@ export class Transcript {
       if (this.#holds(sequence)) return;
       const from = Math.max(0, sequence - PAGE / 2);
       const page = await this.#page(from, PAGE);
-      this.#kept = compact(page.events);
+      this.#kept = compactLines(page.events);
       this.#change({ first: from + 1, last: page.end, atEnd: !page.hasMore });
       this.#refold();
     });
@@ -185,7 +185,7 @@ export class Transcript {
       if (first <= 1) break;
       const from = Math.max(0, first - 1 - step);
       const events = await this.#range(from, first - 1);
-      this.#kept = compact([...events, ...this.#kept]);
+      this.#kept = compactLines([...events, ...this.#kept]);
       this.#change({ first: from + 1 });
       this.#refold();
       const { view } = this.window.get();
@@ -259,7 +259,7 @@ export class Transcript {
       this.#change({ last: end, view: fold(view, fresh) });
       return;
     }
-    this.#kept = compact(this.#kept);
+    this.#kept = compactLines(this.#kept);
     this.#compactAt = Math.min(this.#kept.length, MOST_KEPT) + 2 * PAGE;
     this.#change({ last: end });
     this.#letGo("early");

@@ -2,7 +2,9 @@ import type { Event } from "dragoman-client";
 import { type ReactNode, useEffect, useState } from "react";
 import { client } from "../app/api";
 import { useReconnects } from "../app/reconnect";
-import { href, toSession } from "../app/route";
+import { href, toChanges, toSession } from "../app/route";
+import { MOST_CHARACTERS } from "../parts/Cut";
+import { Diff } from "../parts/Diff";
 import { Json } from "../parts/Json";
 import { Plain } from "../parts/Plain";
 import { Copy } from "../ui/Copy";
@@ -56,6 +58,11 @@ export function EventDetail(props: Props) {
           </fieldset>
           <span className="grow" />
           {event && <Copy text={() => JSON.stringify(shown(event, face), null, 2)} />}
+          {event?.type === "turn.diff" && (
+            <a className="button quiet small" href={href(toChanges(sessionId, event.data.turn_id))}>
+              In the changes
+            </a>
+          )}
           <a
             className="button quiet small"
             href={href(toSession(sessionId, "conversation", sequence))}
@@ -153,7 +160,20 @@ function shown(event: Event, face: Face): unknown {
 }
 
 function Whole({ event }: { event: Event }) {
-  return <Json id={`event:${event.sequence}`} value={shown(event, "event")} lines={LINES} />;
+  const id = `event:${event.sequence}`;
+  const diff = diffOf(event);
+  return (
+    <>
+      {diff && <Diff id={id} diff={diff} />}
+      <Json id={id} value={shown(event, "event")} lines={LINES} />
+    </>
+  );
+}
+
+/** The diff that an event is about, unless it is better read among the changes. */
+function diffOf(event: Event): string | null {
+  const { diff } = event.data as { diff?: unknown };
+  return typeof diff === "string" && diff.length < MOST_CHARACTERS ? diff : null;
 }
 
 function Raw({ event }: { event: Event }) {

@@ -1,7 +1,8 @@
 /** One line for each event: what the list of events shows, finds and filters by. */
 
-import type { ContentPart, Event, EventType, Item, Usage } from "dragoman-client";
-import { tokensIn } from "../ui/words";
+import type { ContentPart, Event, EventType, Item, SandboxFile, Usage } from "dragoman-client";
+import { countChanges } from "../state/changeCount";
+import { plural, tokensIn } from "../ui/words";
 
 /** What is kept of an event to show its line. */
 export interface Row {
@@ -31,6 +32,7 @@ export const FAMILIES: readonly (readonly [string, readonly EventType[]])[] = [
   ["permission", ["permission.requested", "permission.resolved"]],
   ["question", ["question.requested", "question.resolved"]],
   ["queue", ["queue.updated"]],
+  ["files", ["sandbox.file", "sandbox.file.diff", "file.changed", "turn.diff"]],
   ["trouble", ["error", "agent.unparsed"]],
 ];
 
@@ -116,10 +118,26 @@ export function summaryOf(event: Event): string {
       return words([event.data.prompt, event.data.status, event.data.response]);
     case "queue.updated":
       return `${event.data.messages.length} waiting`;
+    case "sandbox.file":
+      return fileSummary(event.data);
+    case "sandbox.file.diff":
+      return words([event.data.path, diffSummary(event.data)]);
+    case "file.changed":
+    case "turn.diff":
+      return words([diffSummary(event.data), event.data.truncated && "not all of it"]);
     default:
       // A type that is not known here yet.
       return JSON.stringify((event as { data?: unknown }).data ?? null);
   }
+}
+
+function fileSummary({ type, path, count }: SandboxFile): string {
+  return count === undefined ? `${type} ${path}` : `${type} ${plural(count, "file")} in ${path}`;
+}
+
+function diffSummary(data: { diff: string }): string {
+  const { files, additions, deletions } = countChanges(data);
+  return `${plural(files, "file")}, +${additions} −${deletions}`;
 }
 
 function itemSummary(item: Item): string {
@@ -170,7 +188,7 @@ function fieldList(data: object): string {
     .join(", ");
 }
 
-function words(parts: readonly (string | null | undefined)[], between = " · "): string {
+function words(parts: readonly (string | false | null | undefined)[], between = " · "): string {
   return parts.filter(Boolean).join(between);
 }
 

@@ -3,6 +3,7 @@ import { client } from "../app/api";
 import { useProblem } from "../app/reconnect";
 import { Dialog } from "../ui/Dialog";
 import { reason, say } from "../ui/notices";
+import { saveFile } from "../ui/saveFile";
 import { exported, type Format, nameOf } from "./exportLog";
 import "./ExportDialog.css";
 
@@ -86,7 +87,7 @@ function useExport(sessionId: string, onDone: () => void) {
       const session = await client.getSession(sessionId);
       const onProgress = (done: number) => setProgress({ done, of: session.eventCount });
       const file = await exported(client, session, format, { signal, onProgress });
-      offer(file, nameOf(session, format));
+      saveFile(file, nameOf(session, format));
       say(`Saved ${nameOf(session, format)}.`);
       onDone();
     } catch (error) {
@@ -96,13 +97,4 @@ function useExport(sessionId: string, onDone: () => void) {
     }
   };
   return { progress, problem, save };
-}
-
-/** Let the browser save a file. */
-function offer(file: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

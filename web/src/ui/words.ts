@@ -36,6 +36,10 @@ const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 
 export const count = (value: number) => COMPACT.format(value);
 
+/** A number of things. */
+export const plural = (value: number, one: string) =>
+  `${value.toLocaleString("en")} ${value === 1 ? one : `${one}s`}`;
+
 export function bytes(value: number): string {
   if (value < 1024) return `${value} B`;
   const units = ["KB", "MB", "GB", "TB"];

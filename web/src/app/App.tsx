@@ -91,7 +91,7 @@ function Place({ here }: { here: Route }) {
     case "requests":
       return <Requests />;
     case "session":
-      return <SessionPage key={here.id} id={here.id} tab={here.tab} sequence={here.sequence} />;
+      return <SessionPage key={here.id} {...here} />;
   }
 }
 

@@ -2,7 +2,9 @@
 
 import { Store } from "../state/store";
 
-export type SessionTab = "conversation" | "events";
+export const TABS = ["conversation", "changes", "events"] as const;
+
+export type SessionTab = (typeof TABS)[number];
 
 export type Route =
   | { at: "home" }
@@ -10,33 +12,44 @@ export type Route =
   | { at: "inbox" }
   | { at: "agents" }
   | { at: "requests" }
-  | { at: "session"; id: string; tab: SessionTab; sequence: number | null };
+  | {
+      at: "session";
+      id: string;
+      tab: SessionTab;
+      /** The event that is looked at. */
+      sequence: number | null;
+      /** The turn whose changes are looked at; null: those of the whole session. */
+      turn: string | null;
+    };
 
 export function parse(hash: string): Route {
-  const [at, id, tab, sequence] = hash.replace(/^#\/?/, "").split("/").map(decode);
+  const [at, id, view, place] = hash.replace(/^#\/?/, "").split("/").map(decode);
   if (at === "new" || at === "inbox" || at === "agents" || at === "requests") return { at };
   if (at !== "sessions" || !id) return { at: "home" };
-  const number = Number.parseInt(sequence ?? "", 10);
-  return {
-    at: "session",
-    id,
-    tab: tab === "events" ? "events" : "conversation",
-    sequence: Number.isNaN(number) ? null : number,
-  };
+  const tab = TABS.find((each) => each === view) ?? "conversation";
+  if (tab === "changes") return toChanges(id, place);
+  const number = Number.parseInt(place ?? "", 10);
+  return toSession(id, tab, Number.isNaN(number) ? undefined : number);
 }
 
 export function href(route: Route): string {
   if (route.at === "home") return "#/";
   if (route.at !== "session") return `#/${route.at}`;
   const parts: (string | number)[] = ["sessions", encodeURIComponent(route.id)];
-  if (route.tab === "events" || route.sequence !== null) parts.push(route.tab);
-  if (route.sequence !== null) parts.push(route.sequence);
+  const place = route.turn === null ? route.sequence : encodeURIComponent(route.turn);
+  if (route.tab !== "conversation" || place !== null) parts.push(route.tab);
+  if (place !== null) parts.push(place);
   return `#/${parts.join("/")}`;
 }
 
 /** The address of a session, or of an event in it. */
 export function toSession(id: string, tab: SessionTab = "conversation", sequence?: number): Route {
-  return { at: "session", id, tab, sequence: sequence ?? null };
+  return { at: "session", id, tab, sequence: sequence ?? null, turn: null };
+}
+
+/** The address of what has changed in a session, or during a turn of it. */
+export function toChanges(id: string, turn?: string): Route {
+  return { at: "session", id, tab: "changes", sequence: null, turn: turn || null };
 }
 
 export const route = new Store<Route>(parse(location.hash));

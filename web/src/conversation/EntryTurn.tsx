@@ -1,13 +1,17 @@
 import type { Usage } from "dragoman-client";
+import { href, toChanges } from "../app/route";
+import { LineCounts } from "../parts/LineCounts";
 import { Plain } from "../parts/Plain";
+import { useSessionId } from "../parts/place";
+import type { Counts } from "../state/changeCount";
 import type { TurnEntry } from "../state/fold";
-import { cost, count, duration, tokensIn } from "../ui/words";
+import { cost, count, duration, plural, tokensIn } from "../ui/words";
 
 const OUTCOMES = { completed: "Done", interrupted: "Interrupted", failed: "Failed" } as const;
 /** Stop reasons that say no more than that it is done. */
 const PLAIN = ["end_turn", "stop", "completed", "success"];
 
-/** The end of a turn: how it ended, how long it took, what it used. */
+/** The end of a turn: how it ended, how long it took, what it used, and what it has changed. */
 export function EntryTurn({ entry }: { entry: TurnEntry }) {
   const { outcome, usage, stop_reason: stop } = entry.ended;
   const took = entry.startedAt && Date.parse(entry.time) - Date.parse(entry.startedAt);
@@ -23,7 +27,18 @@ export function EntryTurn({ entry }: { entry: TurnEntry }) {
         </span>
       )}
       {price && <span>{price}</span>}
+      {entry.changes && <Changed turnId={entry.ended.turn_id ?? ""} counts={entry.changes} />}
     </p>
+  );
+}
+
+function Changed({ turnId, counts }: { turnId: string; counts: Counts }) {
+  const sessionId = useSessionId();
+  const files = counts.files === 0 ? "Files changed" : `${plural(counts.files, "file")} changed`;
+  return (
+    <a className="entry-turn-changes" href={href(toChanges(sessionId, turnId))}>
+      {files} <LineCounts added={counts.additions} removed={counts.deletions} />
+    </a>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { SessionInfo } from "dragoman-client";
 import { useMemo } from "react";
 import { useShortcuts } from "../app/keys";
-import { go, href, type SessionTab, toSession } from "../app/route";
+import { go, href, type SessionTab, TABS, toSession } from "../app/route";
 import { visible } from "../parts/marks";
 import { Plain } from "../parts/Plain";
 import { Icon } from "../sessions/Icon";
@@ -52,15 +52,16 @@ export function Header(props: {
   );
 }
 
-const TABS: readonly SessionTab[] = ["conversation", "events"];
-const NAMES = { conversation: "Conversation", events: "Events" } as const;
+const NAMES = { conversation: "Conversation", changes: "Changes", events: "Events" } as const;
 
 function Tabs({ id, tab }: { id: string; tab: SessionTab }) {
-  const other = tab === "events" ? "conversation" : "events";
+  const next = TABS[(TABS.indexOf(tab) + 1) % TABS.length] ?? tab;
   useShortcuts(
     useMemo(
-      () => [{ key: "v", does: "Conversation or events", act: () => go(toSession(id, other)) }],
-      [id, other],
+      () => [
+        { key: "v", does: "Conversation, changes, events", act: () => go(toSession(id, next)) },
+      ],
+      [id, next],
     ),
   );
   return (

@@ -2,6 +2,7 @@ import { DragomanError, type SessionInfo } from "dragoman-client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { client, places, sessions } from "../app/api";
 import { href, type SessionTab } from "../app/route";
+import { Changes } from "../inspect/Changes";
 import { Events } from "../inspect/Events";
 import { InSession } from "../parts/place";
 import { useStore } from "../state/store";
@@ -16,9 +17,10 @@ interface Place {
   id: string;
   tab: SessionTab;
   sequence: number | null;
+  turn: string | null;
 }
 
-/** One session: its conversation, its events, and what one can do with it. */
+/** One session: its conversation, its changes, its events, and what one can do with it. */
 export function SessionPage(props: Place) {
   const { id } = props;
   const [attempt, setAttempt] = useState(0);
@@ -55,7 +57,7 @@ function Inside(
     onAgain: () => void;
   },
 ) {
-  const { id, tab, sequence, session, transcript } = props;
+  const { id, tab, session, transcript } = props;
   const { error, isReplaced } = useStore(transcript.window);
   const wasKnown = useWasTrue(session !== undefined);
   const isMissing = error instanceof DragomanError && error.status === 404;
@@ -79,16 +81,26 @@ function Inside(
           as it is now.
         </p>
       )}
-      {tab === "events" ? (
-        <Events session={session} transcript={transcript} sequence={sequence} />
-      ) : (
+      <View {...props} />
+    </div>
+  );
+}
+
+function View(props: Place & { session: SessionInfo | undefined; transcript: Transcript }) {
+  const { tab, sequence, turn, session, transcript } = props;
+  switch (tab) {
+    case "changes":
+      return <Changes session={session} transcript={transcript} turn={turn} />;
+    case "events":
+      return <Events session={session} transcript={transcript} sequence={sequence} />;
+    case "conversation":
+      return (
         <>
           <Conversation transcript={transcript} sequence={sequence} />
           {session && <Composer session={session} transcript={transcript} />}
         </>
-      )}
-    </div>
-  );
+      );
+  }
 }
 
 /** So long after it failed it is tried again, where the daemon can be heard all the same. */

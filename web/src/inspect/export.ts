@@ -11,7 +11,7 @@ import type {
   TurnEntry,
   View,
 } from "../state/fold";
-import { cost, duration, tokensIn } from "../ui/words";
+import { cost, duration, plural, tokensIn } from "../ui/words";
 
 /** What is said about the session at the top. */
 export type About = Pick<SessionInfo, "sessionId" | "agent"> &
@@ -188,13 +188,14 @@ function changes(data: object): string {
     .join(", ");
 }
 
-function turnLine({ ended, startedAt, time }: TurnEntry): string {
+function turnLine({ ended, startedAt, time, changes }: TurnEntry): string {
   const { usage, outcome } = ended;
   const facts = [
     outcome ?? "ended",
     startedAt && duration(Date.parse(time) - Date.parse(startedAt)),
     usage && `${tokensIn(usage)} tokens in, ${usage.output_tokens ?? 0} out`,
     cost(usage),
+    changes && `${plural(changes.files, "file")} +${changes.additions} −${changes.deletions}`,
   ];
   return `*Turn ${facts.filter(Boolean).join(" · ")}*`;
 }

@@ -105,7 +105,14 @@ export function Hunks(props: { id: string; file: FileDiff; path: string; first?:
   let at = 0;
   return (
     <>
-      <div className="diff-body">
+      {/* biome-ignore lint/a11y/useSemanticElements: it is no set of fields. */}
+      <div
+        className="diff-body"
+        role="group"
+        aria-label={`Lines of ${visible(path)}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+        tabIndex={0}
+      >
         {shown.map(({ hunk, rows }) => {
           const isFirst = at === 0 && isTrivial(hunk);
           return (

@@ -140,6 +140,12 @@ describe("sessions", () => {
     await expect(client.getSession(id)).rejects.toMatchObject({ code: "session_not_found" });
   });
 
+  test("have a diff, and each of their turns has one", async () => {
+    const id = await newSession();
+    expect(await client.getDiff(id)).toEqual({ path: ".", diff: "", truncated: false });
+    await expect(client.getDiff(id, { turn: "none" })).rejects.toMatchObject({ status: 404 });
+  });
+
   test("get an id of the daemon's where you give none", async () => {
     const { sessionId, healthy } = await client.createSession(null, { agent: "mock" });
     expect(sessionId).not.toBe("");

@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import axe, { type AxeResults } from "axe-core";
 import type { Daemon } from "./daemon";
+import { beginTurn, turnWith, write } from "./files";
 import { expect, openSession, signIn, test } from "./test";
 
 /** What is wrong on the screen, as far as a program can see it. */
@@ -92,6 +93,36 @@ for (const colorScheme of ["light", "dark"] as const) {
     await expect(page.getByRole("dialog", { name: "Export" })).toBeVisible();
     await expectGood("export");
     await page.keyboard.press("Escape");
+
+    await at(`sessions/${id}/changes`);
+    await expect(page.getByRole("heading", { name: "No changes yet" })).toBeVisible();
+    await expectGood("changes, none");
+    const changed = await openSession(page, daemon, "Changes files");
+    await turnWith(daemon, changed, () =>
+      write(daemon.files, {
+        "src/a.py": `# ${"long ".repeat(80)}\ndef f() -> None: ...\n`,
+        "b.bin": Buffer.from([0]),
+      }),
+    );
+    await turnWith(daemon, changed, () => write(daemon.files, { "src/a.py": "f = 1\n" }));
+    await beginTurn(daemon, changed);
+    write(daemon.files, { "live.txt": "1\n" });
+    await at(`sessions/${changed}/changes`);
+    const running = page.getByRole("link", { name: /running/ });
+    await expect(running).toBeVisible();
+    await expect(page.getByRole("article", { name: /live\.txt/ })).toBeVisible();
+    await expectGood("changes");
+    await running.click();
+    await expect(page.getByText("its diff comes at its end")).toBeVisible();
+    await expectGood("changes of a turn that runs");
+    await page.getByRole("link", { name: /1 file \+1 −2/ }).click();
+    await expect(page.getByRole("article", { name: /a\.py/ })).toContainText("f = 1");
+    await expectGood("changes of a turn");
+    await at(`sessions/${changed}`);
+    await expect(page.getByRole("link", { name: /^1 file changed/ })).toBeVisible();
+    await expectGood("a conversation with changes");
+    await page.getByRole("button", { name: /^Allow once/ }).click();
+    await expect(page.getByRole("button", { name: /^Allow once/ })).toHaveCount(0);
 
     const asked = await openSession(page, daemon, "Asks first");
     await turn(daemon, asked, "permission");

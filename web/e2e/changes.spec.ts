@@ -1,42 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { Daemon } from "./daemon";
+import { beginTurn, turnWith, write } from "./files";
 import { expect, openSession, signIn, test } from "./test";
-
-/** Write files into a session's directory, as an agent does. */
-function write(directory: string, files: Record<string, string | Buffer>): void {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true });
-    writeFileSync(join(directory, name), content);
-  }
-}
-
-/** A turn that waits for a permission; gives the way to let it go on, to its end. */
-async function beginTurn(daemon: Daemon, id: string): Promise<() => Promise<string>> {
-  const { client } = daemon;
-  const { eventCount: offset } = await client.getSession(id);
-  await client.postMessage(id, "permission");
-  for await (const event of client.streamEvents(id, { offset })) {
-    if (event.type !== "permission.requested") continue;
-    return async () => {
-      await client.replyPermission(id, event.data.permission_id, "once");
-      for await (const { type, data } of client.streamEvents(id, { offset: event.sequence })) {
-        if (type === "turn.ended") return data.turn_id ?? "";
-      }
-      throw new Error("the turn has no end");
-    };
-  }
-  throw new Error("nothing was asked");
-}
-
-/** A turn that does this to files. */
-async function turn(daemon: Daemon, id: string, work: () => void): Promise<string> {
-  const finish = await beginTurn(daemon, id);
-  work();
-  return finish();
-}
 
 const changesOf = (page: Page) => page.getByRole("region", { name: "Changes", exact: true });
 const turnsOf = (page: Page) => page.getByRole("navigation", { name: "Whose changes" });
@@ -88,8 +56,8 @@ test("each turn has its own changes, and the session all, up to now", async ({
   const { files } = daemon;
   write(files, { "a.txt": "1\n", "old.txt": "same\nlines\nof it\n", "gone.txt": "x\n" });
   const id = await openSession(page, daemon);
-  const first = await turn(daemon, id, () => write(files, { "a.txt": "2\n" }));
-  const second = await turn(daemon, id, () => {
+  const first = await turnWith(daemon, id, () => write(files, { "a.txt": "2\n" }));
+  const second = await turnWith(daemon, id, () => {
     write(files, { "b/new.txt": "n\n", "logo.png": Buffer.from([0, 1, 2, 255, 0]) });
     write(files, { "sub/renamed ä.txt": "same\nlines\nof it\n" });
     rmSync(join(files, "old.txt"));
@@ -133,7 +101,7 @@ test("each turn has its own changes, and the session all, up to now", async ({
 test("a session whose file events are off says so", async ({ inside: page, daemon }) => {
   const { client, files: directory } = daemon;
   await client.createSession("off", { agent: "mock", directory, fileEvents: false });
-  await turn(daemon, "off", () => write(directory, { "a.txt": "1\n" }));
+  await turnWith(daemon, "off", () => write(directory, { "a.txt": "1\n" }));
   await page.goto(`${daemon.url}/ui/#/sessions/off/changes`);
   await expect(page.getByRole("heading", { name: "File events are off" })).toBeVisible();
   await expect(page.getByRole("alert")).toHaveCount(0);
@@ -163,7 +131,7 @@ test("many and long files are folded, and come when they are wanted", async ({
   );
   const id = await openSession(page, daemon);
   const lines = Array.from({ length: 3_000 }, (_, at) => `line ${at}`).join("\n");
-  await turn(daemon, id, () => write(daemon.files, { ...many, "a-long.ts": `${lines}\n` }));
+  await turnWith(daemon, id, () => write(daemon.files, { ...many, "a-long.ts": `${lines}\n` }));
   await page.goto(`${daemon.url}/ui/#/sessions/${id}/changes`);
   await expect(changesOf(page)).toContainText("301 files changed");
   expect(await page.getByRole("article").count()).toBeLessThan(60);
@@ -191,7 +159,7 @@ test("what is left out is named, and said", async ({ page }) => {
   try {
     await signIn(page, daemon);
     const id = await openSession(page, daemon);
-    await turn(daemon, id, () =>
+    await turnWith(daemon, id, () =>
       write(daemon.files, { "long.txt": "x\n".repeat(5_000), "short.txt": "y\n" }),
     );
     await page.goto(`${daemon.url}/ui/#/sessions/${id}/changes`);
@@ -219,7 +187,7 @@ test("in a repository, what a turn has committed is among its changes", async ({
   git("add", "-A");
   git("commit", "-qm", "first");
   const id = await openSession(page, daemon);
-  await turn(daemon, id, () => {
+  await turnWith(daemon, id, () => {
     write(directory, { "a.txt": "2\n" });
     git("commit", "-qam", "second");
   });
@@ -236,8 +204,8 @@ test.describe("on a phone", () => {
   }) => {
     const id = await openSession(page, daemon, "From my phone");
     const long = `${"a-very-long-folder-name/".repeat(6)}file.ts`;
-    await turn(daemon, id, () => write(daemon.files, { "a.txt": "1\n", [long]: "2\n" }));
-    await turn(daemon, id, () => write(daemon.files, { "a.txt": "2\n" }));
+    await turnWith(daemon, id, () => write(daemon.files, { "a.txt": "1\n", [long]: "2\n" }));
+    await turnWith(daemon, id, () => write(daemon.files, { "a.txt": "2\n" }));
     await page.getByRole("link", { name: "Changes", exact: true }).tap();
     await expect(changesOf(page)).toContainText("2 files changed +2 −0");
     await expect(page.getByRole("navigation", { name: "Changed files" })).toBeHidden();

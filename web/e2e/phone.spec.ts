@@ -55,6 +55,12 @@ test("on a phone, by touch: start, talk, answer, look at events, go back", async
     await expectFits(page, "question");
   });
 
+  await test.step("what has changed", async () => {
+    await page.getByRole("link", { name: "Changes", exact: true }).tap();
+    await expect(page.getByRole("heading", { name: "No changes yet" })).toBeVisible();
+    await expectFits(page, "changes");
+  });
+
   await test.step("events, and one of them in full", async () => {
     await page.getByRole("link", { name: "Events", exact: true }).tap();
     const list = page.getByRole("listbox", { name: "Events" });

@@ -1,12 +1,14 @@
 import type { Page } from "@playwright/test";
 import type { Daemon } from "./daemon";
+import { turnWith, write } from "./files";
 import { recordedEvents, showLog } from "./recording";
 import { expect, openSession, signIn, test } from "./test";
 
 /** What stands out of the window or of its card, but for what scrolls by itself, as code does. */
 function findOverflow(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    const CARDS = ".tool, .ask-card, .ask-settled, .card, .diff-file, .entry, dialog, .inbox-line";
+    const CARDS =
+      ".tool, .changes-file, .ask-card, .ask-settled, .card, .diff-file, .entry, dialog, .inbox-line";
     const name = (element: Element) =>
       `${element.tagName.toLowerCase()}.${element.getAttribute("class") ?? ""} ` +
       `${element.textContent?.trim().slice(0, 60) ?? ""}`;
@@ -134,6 +136,19 @@ for (const [device, viewport] of [
       await at(`sessions/${wide}/events/6`);
       await expect(page.getByRole("region", { name: "Event 6" })).toContainText("event_id");
       await expectNarrow("one event");
+
+      const changed = await openSession(page, daemon, "Files");
+      await turnWith(daemon, changed, () =>
+        write(daemon.files, {
+          [`${`${LONG.slice(0, 200)}/`.repeat(2)}file.txt`]: `${LONG}\n`,
+          [LONG.slice(0, 240)]: Buffer.from([0]),
+        }),
+      );
+      await expect(page.getByRole("link", { name: /^2 files changed/ })).toBeVisible();
+      await expectNarrow("a conversation with changes");
+      await at(`sessions/${changed}/changes`);
+      await expect(page.getByRole("article", { name: /file\.txt/ })).toContainText("+1 −0");
+      await expectNarrow("changes");
 
       for (const [title, prompt] of [
         ["Runs", "permission"],

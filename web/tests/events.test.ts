@@ -12,6 +12,8 @@ import { MASK, masked } from "../src/inspect/requestsSecrets";
 import { Memory, message, messageInPieces, until } from "./memory";
 import { recordings } from "./recordings";
 
+const DIFF = "diff --git a/a b/a\n@@ -1 +1,2 @@\n-1\n+2\n+3\n";
+
 describe("a line", () => {
   test("is one short line for every event there is", () => {
     const types = new Set<string>();
@@ -34,6 +36,20 @@ describe("a line", () => {
     const usage = { input_tokens: 2, cached_input_tokens: 30, output_tokens: 4 };
     const ended = { ...message(1), type: "turn.ended", data: { outcome: "completed", usage } };
     expect(rowOf(ended as unknown as Event).summary).toBe("completed · 32 in, 4 out");
+  });
+
+  test.each([
+    ["sandbox.file", { type: "create", path: "/w/a", timestamp: 1 }, "create a in /w/"],
+    [
+      "sandbox.file",
+      { type: "change", path: "/w", timestamp: 1, count: 1200 },
+      "1,200 files in /w",
+    ],
+    ["sandbox.file.diff", { path: "/w/a", diff: DIFF }, "a · 1 file, +2 −1"],
+    ["file.changed", { path: ".", diff: DIFF }, "1 file, +2 −1"],
+    ["turn.diff", { turn_id: "t", diff: DIFF, truncated: true }, "1 file, +2 −1 · not all of it"],
+  ])("of %s says what changed, not how", (type, data, summary) => {
+    expect(rowOf({ ...message(1), type, data } as Event).summary).toContain(summary);
   });
 
   test("has a time to the millisecond", () => {

@@ -22,7 +22,11 @@ export function ChangesBar(props: {
   return (
     <div className="changes-bar">
       <h2 className="changes-sum" role="status">
-        {files.length > 0 && `${plural(files.length, "file")} changed `}
+        {files.length > 0 && (
+          <span>
+            {plural(files.length, "file")} <span className="changes-word">changed </span>
+          </span>
+        )}
         <LineCounts added={added} removed={removed} />
         {isReading && (
           <span className="changes-reading">{files.length > 0 ? "Updating…" : "Reading…"}</span>

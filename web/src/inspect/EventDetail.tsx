@@ -60,7 +60,7 @@ export function EventDetail(props: Props) {
           {event && <Copy text={() => JSON.stringify(shown(event, face), null, 2)} />}
           {event?.type === "turn.diff" && (
             <a className="button quiet small" href={href(toChanges(sessionId, event.data.turn_id))}>
-              In the changes
+              Changes
             </a>
           )}
           <a

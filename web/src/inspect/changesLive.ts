@@ -13,7 +13,7 @@ import { hearGathered } from "./eventsLive";
 /** What the turns of a session have changed, as long as that is shown. */
 export function useChangesLog(transcript: Transcript): ChangesLog {
   // Where an older copy of the log was put back, it is another log.
-  const { isReplaced } = useStore(transcript.window);
+  const { isReplaced, loading, last } = useStore(transcript.window);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another log is read anew.
   const log = useMemo(() => new ChangesLog(client, transcript.sessionId), [transcript, isReplaced]);
   useEffect(() => {
@@ -26,6 +26,14 @@ export function useChangesLog(transcript: Transcript): ChangesLog {
       log.close();
     };
   }, [log, transcript]);
+  // What comes is heard from here on; some may have come since the log was opened.
+  const heardFrom = loading === "first" ? null : last;
+  const isHeard = useRef<ChangesLog | null>(null);
+  useEffect(() => {
+    if (heardFrom === null || isHeard.current === log) return;
+    isHeard.current = log;
+    void log.reach(heardFrom);
+  }, [log, heardFrom]);
   return log;
 }
 

@@ -1,6 +1,7 @@
 /** One line for each event: what the list of events shows, finds and filters by. */
 
 import type { ContentPart, Event, EventType, Item, SandboxFile, Usage } from "dragoman-client";
+import { nameOf } from "../parts/paths";
 import { countChanges } from "../state/changeCount";
 import { plural, tokensIn } from "../ui/words";
 
@@ -121,7 +122,7 @@ export function summaryOf(event: Event): string {
     case "sandbox.file":
       return fileSummary(event.data);
     case "sandbox.file.diff":
-      return words([event.data.path, diffSummary(event.data)]);
+      return words([nameOf(event.data.path), diffSummary(event.data)]);
     case "file.changed":
     case "turn.diff":
       return words([diffSummary(event.data), event.data.truncated && "not all of it"]);
@@ -132,7 +133,9 @@ export function summaryOf(event: Event): string {
 }
 
 function fileSummary({ type, path, count }: SandboxFile): string {
-  return count === undefined ? `${type} ${path}` : `${type} ${plural(count, "file")} in ${path}`;
+  if (count !== undefined) return `${type} ${plural(count, "file")} in ${path}`;
+  // The name first: of a long path one would see the folder only.
+  return `${type} ${nameOf(path)} in ${path.slice(0, -nameOf(path).length)}`;
 }
 
 function diffSummary(data: { diff: string }): string {

@@ -85,6 +85,13 @@ export class ChangesLog {
     });
   }
 
+  /** There are events up to this one, of which nobody may hear any more. */
+  reach(sequence: number): Promise<void> {
+    return this.#then(async () => {
+      if (sequence > this.#last) this.#take(await this.#range(this.#last, sequence));
+    });
+  }
+
   #take(events: readonly Event[]): void {
     const last = events.at(-1)?.sequence;
     if (last === undefined) return;

@@ -138,10 +138,10 @@ test("many and long files are folded, and come when they are wanted", async ({
 
   const long = fileOf(page, "a-long.ts");
   await long.getByRole("button", { name: /a-long\.ts/ }).press("Enter");
-  await expect(long).toContainText("line 399");
-  await expect(long).not.toContainText("line 400");
+  await expect(long).toContainText("line 199");
+  await expect(long).not.toContainText("line 200");
   await long.getByRole("button", { name: "Show 1000 more lines" }).click();
-  await expect(long).toContainText("line 1399");
+  await expect(long).toContainText("line 1199");
 
   const index = page.getByRole("navigation", { name: "Changed files" });
   await index.evaluate((element) => element.scrollTo(0, element.scrollHeight));
@@ -203,19 +203,23 @@ test.describe("on a phone", () => {
     daemon,
   }) => {
     const id = await openSession(page, daemon, "From my phone");
+    const first = await turnWith(daemon, id, () => write(daemon.files, { "first.txt": "1\n" }));
     const long = `${"a-very-long-folder-name/".repeat(6)}file.ts`;
     await turnWith(daemon, id, () => write(daemon.files, { "a.txt": "1\n", [long]: "2\n" }));
     await turnWith(daemon, id, () => write(daemon.files, { "a.txt": "2\n" }));
     await page.getByRole("link", { name: "Changes", exact: true }).tap();
-    await expect(changesOf(page)).toContainText("2 files changed +2 −0");
+    await expect(changesOf(page)).toContainText("3 files changed +3 −0");
     await expect(page.getByRole("navigation", { name: "Changed files" })).toBeHidden();
     await turnsOf(page)
-      .getByRole("link", { name: /1 file/ })
+      .getByRole("link", { name: /1 file \+1 −1/ })
       .tap();
     await expect(fileOf(page, "a.txt")).toContainText("+1 −1");
     const toggle = fileOf(page, "a.txt").getByRole("button", { name: /a\.txt/ });
     await toggle.tap();
     await expect(toggle).toHaveAttribute("aria-expanded", "false");
+    await page.goto(`${daemon.url}/ui/#/sessions/${id}/changes/${first}`);
+    await expect(fileOf(page, "first.txt")).toBeVisible();
+    await expect(turnsOf(page).locator("[aria-current]")).toBeInViewport();
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(width).toBe(390);
   });

@@ -1,9 +1,10 @@
 /** Takes the pictures of docs/images: `make shots`. */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { DragomanClient } from "dragoman-client";
 import type { Daemon } from "../e2e/daemon";
+import { beginTurn, turnWith, write } from "../e2e/files";
 import { expect, signIn, test } from "../e2e/test";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
@@ -43,6 +44,66 @@ async function settle(client: DragomanClient, id: string, keeps: boolean): Promi
     .toBe(true);
 }
 
+const API = `"""The forecast over HTTP."""
+
+from weather.units import celsius
+
+
+def forecast(city: str) -> dict[str, object]:
+    """The forecast of a city."""
+    today = fetch(city)
+    return {"city": city, "high": celsius(today.high)}
+`;
+const CACHED = API.replace(
+  `    today = fetch(city)
+`,
+  `    today = cache.get(city) or fetch(city)
+    cache.put(city, today, seconds=600)
+`,
+).replace("from weather.units", "from weather import cache\nfrom weather.units");
+const CACHE = `"""Keeps what was fetched for a while."""
+
+from time import monotonic
+
+_kept: dict[str, tuple[float, object]] = {}
+
+
+def get(key: str) -> object | None:
+    """What was put there, unless it is too old."""
+    until, value = _kept.get(key, (0.0, None))
+    return value if monotonic() < until else None
+
+
+def put(key: str, value: object, *, seconds: float) -> None:
+    """Keep a value for so long."""
+    _kept[key] = (monotonic() + seconds, value)
+`;
+
+/** An agent that works on files: two turns are done, and one waits. */
+async function change(daemon: Daemon): Promise<void> {
+  const directory = join(daemon.files, "weather");
+  write(directory, {
+    "weather/api.py": API,
+    "weather/units.py": "def celsius(kelvin: float) -> float:\n    return kelvin - 273\n",
+    "weather/old_cache.py": CACHE.slice(0, 60),
+    "docs/notes.md": "# Notes\n\nThe forecast is fetched.\n",
+  });
+  const session = { agent: "mock", title: "Cache the forecast", directory };
+  await daemon.client.createSession("cache", session);
+  await turnWith(daemon, "cache", () => {
+    const exact = "def celsius(kelvin: float) -> float:\n    return kelvin - 273.15\n";
+    write(directory, { "weather/units.py": exact });
+    renameSync(join(directory, "docs/notes.md"), join(directory, "docs/forecast.md"));
+  });
+  await turnWith(daemon, "cache", () => {
+    write(directory, { "weather/api.py": CACHED, "weather/cache.py": CACHE });
+    write(directory, { "weather/icon.png": Buffer.from([0, 0, 0]) });
+    rmSync(join(directory, "weather/old_cache.py"));
+  });
+  await beginTurn(daemon, "cache");
+  write(directory, { "weather/test_cache.py": "from weather import cache\n" });
+}
+
 async function agree(client: DragomanClient, id: string): Promise<void> {
   const { permissions } = await client.getPending(id);
   for (const asked of permissions) await client.replyPermission(id, asked.permission_id, "once");
@@ -66,6 +127,22 @@ for (const scheme of ["light", "dark"] as const) {
       await picture("events", "#/sessions/explore/events/20", "#20");
       await picture("new-session", "#/new", "Permission");
       await picture("inbox", "#/inbox", "Pick a database");
+      await context.close();
+    }
+  });
+}
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`pictures of changes, ${scheme}`, async ({ browser, daemon }) => {
+    await change(daemon);
+    for (const [device, viewport] of Object.entries({ desk: DESK, phone: PHONE })) {
+      const context = await browser.newContext({ colorScheme: scheme, viewport });
+      const page = await context.newPage();
+      await signIn(page, daemon);
+      await page.goto(`${daemon.url}/ui/#/sessions/cache/changes`);
+      await expect(page.getByRole("article", { name: /api\.py$/ }).first()).toBeVisible();
+      await expect(page.getByRole("link", { name: /running/ })).toBeVisible();
+      await page.screenshot({ path: join(IMAGES, `changes-${scheme}-${device}.png`) });
       await context.close();
     }
   });

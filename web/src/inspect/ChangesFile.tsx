@@ -6,9 +6,7 @@ import { Plain } from "../parts/Plain";
 import { Copy } from "../ui/Copy";
 import { FilePath, StatusLetter } from "./ChangesIndex";
 import type { ChangedFile } from "./changes";
-
-/** So many lines are shown at first. */
-const FIRST_LINES = 400;
+import { FIRST_LINES } from "./changesList";
 
 /** One file that changed: what happened to it, and, unfolded, its lines. */
 export const ChangesFile = memo(function ChangesFile(props: {

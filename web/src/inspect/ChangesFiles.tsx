@@ -3,7 +3,7 @@ import type { FileList } from "./changesList";
 
 /** The files that changed, each with its diff; of many files, those that are seen exist. */
 export function ChangesFiles({
-  list: { scroller, list, files, isOpen, toggle },
+  list: { scope, scroller, list, files, isOpen, toggle },
 }: {
   list: FileList;
 }) {
@@ -16,12 +16,12 @@ export function ChangesFiles({
       tabIndex={0}
     >
       <div className="changes-stack" style={{ height: list.getTotalSize() }}>
-        {list.getVirtualItems().map(({ key, index, start }) => {
+        {list.getVirtualItems().map(({ index, start }) => {
           const file = files[index];
           if (!file) return null;
           return (
             <div
-              key={key}
+              key={`${scope} ${file.key}`}
               ref={list.measureElement}
               data-index={index}
               className="changes-place"

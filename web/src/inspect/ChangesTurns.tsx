@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { href, toChanges } from "../app/route";
 import { LineCounts } from "../parts/LineCounts";
 import { visible } from "../parts/marks";
@@ -15,8 +16,15 @@ export function ChangesTurns(props: {
   onEarlier: () => void;
 }) {
   const { sessionId, turns, chosen, isReading, hasEarlier } = props;
+  const list = useRef<HTMLElement>(null);
+  const isListed = turns.some(({ turnId }) => turnId === chosen);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is chosen, once it is there.
+  useEffect(() => {
+    const link = list.current?.querySelector("[aria-current]");
+    link?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [chosen, isListed]);
   return (
-    <nav className="changes-turns" aria-label="Whose changes">
+    <nav ref={list} className="changes-turns" aria-label="Whose changes">
       <a
         className="changes-turn"
         href={href(toChanges(sessionId))}

@@ -18,10 +18,13 @@ const PHONE = "(max-width: 48rem)";
 const HEAD_PX = 36;
 const LINE_PX = 20;
 const GAP_PX = 12;
+/** So many lines of a file are shown at first. */
+export const FIRST_LINES = 200;
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>;
 
 export interface FileList {
+  scope: string;
   scroller: RefObject<HTMLDivElement | null>;
   list: List;
   files: readonly ChangedFile[];
@@ -43,12 +46,16 @@ export function useFileList(scope: string, files: readonly ChangedFile[]): FileL
   const list = useVirtualizer<HTMLDivElement, HTMLDivElement>({
     count: files.length,
     getScrollElement: () => scroller.current,
+    // Folded and unfolded it has two heights: many that are unfolded at once are never all drawn.
     getItemKey: useCallback(
-      (index: number) => `${scope} ${files[index]?.key ?? index}`,
-      [scope, files],
+      (index: number) => {
+        const file = files[index];
+        return file ? `${scope} ${file.key} ${isOpen(file)}` : index;
+      },
+      [scope, files, isOpen],
     ),
     estimateSize: (index) => heightOf(files[index], isOpen),
-    overscan: 3,
+    overscan: 1,
     paddingStart: GAP_PX,
     paddingEnd: 2 * GAP_PX,
     scrollPaddingStart: GAP_PX,
@@ -69,7 +76,7 @@ export function useFileList(scope: string, files: readonly ChangedFile[]): FileL
     [files, list, open],
   );
   useFileKeys(list, files.length, show);
-  return { scroller, list, files, ...unfolded, current: topOf(list), show };
+  return { scope, scroller, list, files, ...unfolded, current: topOf(list), show };
 }
 
 /** Which files are shown with their lines: as somebody said, else as is best at first. */
@@ -112,7 +119,7 @@ function watchPhone(changed: () => void): () => void {
 /** About how high a file is. */
 function heightOf(file: ChangedFile | undefined, isOpen: (file: ChangedFile) => boolean): number {
   if (file === undefined || !isOpen(file)) return HEAD_PX;
-  return HEAD_PX + LINE_PX * Math.max(1, linesOf(file));
+  return HEAD_PX + LINE_PX * Math.min(Math.max(1, linesOf(file)), FIRST_LINES);
 }
 
 function topOf(list: List): number {

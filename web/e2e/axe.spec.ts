@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import axe, { type AxeResults } from "axe-core";
 import type { Daemon } from "./daemon";
-import { beginTurn, turnWith, write } from "./files";
+import { beginTurn, turnWith, write, writeUntil } from "./files";
 import { expect, openSession, signIn, test } from "./test";
 
 /** What is wrong on the screen, as far as a program can see it. */
@@ -105,24 +105,25 @@ for (const colorScheme of ["light", "dark"] as const) {
       }),
     );
     await turnWith(daemon, changed, () => write(daemon.files, { "src/a.py": "f = 1\n" }));
-    await beginTurn(daemon, changed);
-    write(daemon.files, { "live.txt": "1\n" });
     await at(`sessions/${changed}/changes`);
-    const running = page.getByRole("link", { name: /running/ });
-    await expect(running).toBeVisible();
-    await expect(page.getByRole("article", { name: /live\.txt/ })).toBeVisible();
+    await expect(page.getByRole("article", { name: /b\.bin/ })).toBeVisible();
     await expectGood("changes");
-    await running.click();
-    await expect(page.getByText("its diff comes at its end")).toBeVisible();
-    await expectGood("changes of a turn that runs");
-    await page.getByRole("link", { name: /1 file \+1 −2/ }).click();
+    const turns = page.getByRole("navigation", { name: "Whose changes" });
+    await turns.getByRole("link", { name: /1 file \+1 −2/ }).click();
     await expect(page.getByRole("article", { name: /a\.py/ })).toContainText("f = 1");
     await expectGood("changes of a turn");
     await at(`sessions/${changed}`);
     await expect(page.getByRole("link", { name: /^1 file changed/ })).toBeVisible();
     await expectGood("a conversation with changes");
-    await page.getByRole("button", { name: /^Allow once/ }).click();
-    await expect(page.getByRole("button", { name: /^Allow once/ })).toHaveCount(0);
+    const running = await openSession(page, daemon, "Changes them now");
+    const finish = await beginTurn(daemon, running);
+    await at(`sessions/${running}/changes`);
+    const live = turns.getByRole("link", { name: /running/ });
+    await writeUntil(daemon.files, { "live.txt": "1\n" }, live);
+    await live.click();
+    await expect(page.getByText("its diff comes at its end")).toBeVisible();
+    await expectGood("changes of a turn that runs");
+    await finish();
 
     const asked = await openSession(page, daemon, "Asks first");
     await turn(daemon, asked, "permission");

@@ -2,6 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { expect, type Locator } from "@playwright/test";
 import type { Daemon } from "./daemon";
 
 /** Write files into a session's directory, as an agent does. */
@@ -35,4 +36,16 @@ export async function turnWith(daemon: Daemon, id: string, work: () => void): Pr
   const finish = await beginTurn(daemon, id);
   work();
   return finish();
+}
+
+/** Write files until the page shows this: what is written while a turn begins may be told late. */
+export async function writeUntil(
+  directory: string,
+  files: Record<string, string>,
+  shown: Locator,
+): Promise<void> {
+  await expect(async () => {
+    write(directory, files);
+    await expect(shown).toBeVisible({ timeout: 1_000 });
+  }).toPass();
 }

@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { DragomanClient } from "dragoman-client";
 import type { Daemon } from "../e2e/daemon";
-import { beginTurn, turnWith, write } from "../e2e/files";
+import { beginTurn, turnWith, write, writeUntil } from "../e2e/files";
 import { expect, signIn, test } from "../e2e/test";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
@@ -101,7 +101,6 @@ async function change(daemon: Daemon): Promise<void> {
     rmSync(join(directory, "weather/old_cache.py"));
   });
   await beginTurn(daemon, "cache");
-  write(directory, { "weather/test_cache.py": "from weather import cache\n" });
 }
 
 async function agree(client: DragomanClient, id: string): Promise<void> {
@@ -141,7 +140,12 @@ for (const scheme of ["light", "dark"] as const) {
       await signIn(page, daemon);
       await page.goto(`${daemon.url}/ui/#/sessions/cache/changes`);
       await expect(page.getByRole("article", { name: /api\.py$/ }).first()).toBeVisible();
-      await expect(page.getByRole("link", { name: /running/ })).toBeVisible();
+      await writeUntil(
+        join(daemon.files, "weather"),
+        { "weather/test_cache.py": "from weather import cache\n" },
+        page.getByRole("navigation", { name: "Whose changes" }).getByText(/running/),
+      );
+      await expect(page.getByText(/^7 files/)).toBeVisible();
       await page.screenshot({ path: join(IMAGES, `changes-${scheme}-${device}.png`) });
       await context.close();
     }

@@ -352,3 +352,12 @@ def objects(place: Path) -> int:
 
 def last_turn(worker: Worker) -> str:
     return str(worker.of_type("turn.ended")[-1]["data"]["turn_id"])
+
+
+def test_that_the_settings_turn_it_off_is_told(tmp_path: Path) -> None:
+    with running(tmp_path / "data", env={"DRAGOMAN_FILE_EVENTS": "false"}) as daemon:
+        off = Worker(daemon, "off", tmp_path)
+        on = Worker(daemon, "on", tmp_path, fileEvents=True)
+        assert daemon.get(off.path)["fileEvents"] is False
+        assert daemon.get(on.path)["fileEvents"] is True
+        assert daemon.request("GET", f"{off.path}/diff").status == 404

@@ -13,6 +13,7 @@ from dragoman import __version__
 from dragoman.adapter import Adapter
 from dragoman.runtime.provision.agents import PATIENCE_S, Agents
 from dragoman.runtime.provision.registry import RegisteredAgent
+from dragoman.runtime.session.file_events import file_events_off
 from dragoman.schema.http import (
     AgentCapabilities,
     AgentInfo,
@@ -22,6 +23,7 @@ from dragoman.schema.http import (
     to_json,
 )
 from dragoman.schema.mcp_skills import masked_server, masked_skills
+from dragoman.settings import Settings
 from dragoman.store import SessionRow
 
 
@@ -35,7 +37,7 @@ def nothing(headers: dict[str, str] | None = None) -> Response:
     return Response(status_code=204, headers=headers)
 
 
-def session_info(row: SessionRow, starting: Container[str], *, previews: bool) -> SessionInfo:
+def session_info(row: SessionRow, starting: Container[str], settings: Settings) -> SessionInfo:
     """A session; what is secret in it is never shown."""
     state, create = row.state, row.create
     is_starting = state.status == "idle" and row.session_id in starting
@@ -53,7 +55,7 @@ def session_info(row: SessionRow, starting: Container[str], *, previews: bool) -
         updated_at=row.updated_at,
         directory=row.directory,
         title=state.title,
-        preview=state.preview if previews else None,
+        preview=state.preview if settings.previews else None,
         mcp=create.mcp and {name: masked_server(each) for name, each in create.mcp.items()},
         skills=create.skills and masked_skills(create.skills),
         status="starting" if is_starting else state.status,
@@ -62,7 +64,7 @@ def session_info(row: SessionRow, starting: Container[str], *, previews: bool) -
         chain=row.link.hex(),
         continuity=state.continuity,
         **({"usage": state.usage} if state.usage else {}),
-        file_events=row.create.file_events,
+        file_events=False if file_events_off(row, settings) else create.file_events,
         changes=state.changes,
     )
 

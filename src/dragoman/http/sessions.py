@@ -17,6 +17,7 @@ from dragoman.http.responses import answer, nothing, session_info
 from dragoman.schema import http as schema
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion
 from dragoman.schema.events import Approver
+from dragoman.settings import Settings
 from dragoman.store import SessionFilter, SessionRow
 from dragoman.store.ids import new_id
 
@@ -41,19 +42,19 @@ async def list_sessions(request: Request) -> Response:
         )
     )
     # Off the loop: there may be thousands, and others wait.
-    previews = daemon_of(request.scope).settings.previews
-    return await asyncio.to_thread(_listed, rows, starting, wanted.limit, previews=previews)
+    settings = daemon_of(request.scope).settings
+    return await asyncio.to_thread(_listed, rows, starting, wanted.limit, settings)
 
 
 def _listed(
-    rows: list[SessionRow], starting: frozenset[str], limit: int | None, *, previews: bool
+    rows: list[SessionRow], starting: frozenset[str], limit: int | None, settings: Settings
 ) -> Response:
     """A page of sessions; one row beyond its limit says that there is more."""
     more = limit is not None and len(rows) > limit
     rows = rows[:limit]
     return answer(
         schema.SessionList(
-            sessions=tuple(session_info(row, starting, previews=previews) for row in rows),
+            sessions=tuple(session_info(row, starting, settings) for row in rows),
             next_cursor=str(rows[-1].position) if more else None,
         )
     )
@@ -160,7 +161,7 @@ async def patch_session(request: Request) -> Response:
 
 
 def _info(daemon: Daemon, row: SessionRow) -> schema.SessionInfo:
-    return session_info(row, daemon.sessions.starting(), previews=daemon.settings.previews)
+    return session_info(row, daemon.sessions.starting(), daemon.settings)
 
 
 async def get_diff(request: Request) -> Response:

@@ -152,6 +152,7 @@ class SessionInfo(Http, frozen=True, kw_only=True):
     continuity: Continuity | UnsetType | None = UNSET
     """The last time that it did not go on from where it was, how that came."""
     file_events: FileEventOptions | bool | None = None
+    """As it was created with; false: nothing is told, also where only the settings say so."""
     changes: ChangeCount | None = None
     """How much its directory differs from the commit that its last turn began at; absent: no turn
     has changed anything."""

@@ -14,8 +14,8 @@ export function ChangesEmpty(props: {
       <div className="changes-empty">
         <h2>File events are off</h2>
         <p>
-          This session was created with <code>fileEvents: false</code>: nobody looks at its files,
-          and there are no diffs.
+          Nobody looks at this session's files, and there are no diffs: it was created with{" "}
+          <code>fileEvents: false</code>, or the daemon's settings say so.
         </p>
       </div>
     );

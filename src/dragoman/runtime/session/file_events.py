@@ -26,13 +26,19 @@ MOST_EVENTS, PERIOD_S = 20_000, 60.0
 """So many files are told of one by one in such a time; of the rest only how many there were."""
 
 
+def file_events_off(row: SessionRow, settings: Settings) -> bool:
+    """Whether nobody wants to hear of a session's files."""
+    given = row.create.file_events
+    return given is False or (given is None and not settings.file_events)
+
+
 def options_of(row: SessionRow, settings: Settings) -> FileEventOptions | None:
     """What a session tells of its files; None: nothing."""
-    given = row.create.file_events
-    if given is False or (given is None and not settings.file_events):
+    if file_events_off(row, settings):
         return None
     if is_beneath(settings.data_dir, [row.directory]):
         return None  # what we write there would be told, and written, without end
+    given = row.create.file_events
     own = given if isinstance(given, FileEventOptions) else FileEventOptions()
     return FileEventOptions(
         ignore=(*settings.file_events_ignore, *own.ignore),

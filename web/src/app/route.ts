@@ -56,6 +56,8 @@ export const route = new Store<Route>(parse(location.hash));
 
 export function go(to: Route): void {
   location.hash = href(to);
+  // At once: the browser tells it later, and the next key must lead on from here.
+  route.set(parse(location.hash));
 }
 
 window.addEventListener("hashchange", () => route.set(parse(location.hash)));

@@ -37,7 +37,7 @@ def test_a_daemon_makes_of_a_recording_what_the_player_makes_of_it(
     command += [f"--state={tmp_path / 'starts'}", str(recording / "transcript.jsonl")]
     env = {"DRAGOMAN_MOCK_COMMAND": " ".join(command)}
     with running(tmp_path / "data", env=env) as daemon:
-        daemon.create("case", directory=str(tmp_path))
+        daemon.create("case", directory=str(tmp_path), fileEvents=False)
         case(daemon)
         events = daemon.events("case")
     golden = (recording / "events.jsonl").read_bytes().splitlines()

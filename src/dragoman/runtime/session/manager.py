@@ -240,12 +240,20 @@ class SessionManager:
         return row
 
     def starting(self) -> frozenset[str]:
-        """The sessions in which a message waits for its agent's process to come up."""
-        return frozenset(session.id for session in self._opened() if session.is_starting)
+        """The sessions in which a message waits for its agent's process to come up.
+
+        With those that work: one that is idle in the store has begun, and that is being stored.
+        """
+        return frozenset(
+            session.id
+            for session in self._opened()
+            if session.is_starting or session.state.status != "idle"
+        )
 
     async def stats(self) -> StoreStats:
         """How the store does; of the sessions that are idle there, some start."""
-        stats, starting = await self.store.stats(), len(self.starting())
+        stats = await self.store.stats()
+        starting = sum(session.is_starting for session in self._opened())
         counts = stats.sessions
         idle = max(counts["idle"] - starting, 0)
         counted = {**counts, "idle": idle, "starting": counts["idle"] - idle}

@@ -14,11 +14,11 @@ from dragoman.agents import adapters
 SOURCE = Path(dragoman.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
-    "schema", "wire", "facts", "services", "steps", "adapter", "dialects", "agents", "core",
+    "schema", "wire", "facts", "services", "steps", "adapter", "dialects", "agents", "core", "agui",
     "store", "files", "workspace", "runtime", "http", "cli",
 )  # fmt: skip
 EVERYWHERE = {"errors", "settings", "logs", "__init__"}
-PURE = ("schema", "wire", "dialects", "agents", "core")
+PURE = ("schema", "wire", "dialects", "agents", "core", "agui")
 IMPURE = {
     "asyncio", "datetime", "fcntl", "http.client", "io", "logging", "multiprocessing", "os",
     "pathlib", "random", "secrets", "select", "selectors", "shutil", "signal", "socket",

@@ -116,6 +116,8 @@ class Adapter(Struct, frozen=True, kw_only=True):
     event_prefix: str
     """How its own events are called where a surface has names for them, e.g. `claude-code`."""
     capabilities: Capabilities
+    groups_messages: bool = False
+    """It says which texts, thoughts and calls are one message of the model: a message is a step."""
     command: tuple[str, ...]
     """The executable and its first arguments; `DRAGOMAN_<ID>_COMMAND` replaces it."""
     modes: tuple[ModeInfo, ...]

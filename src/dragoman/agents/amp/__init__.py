@@ -36,6 +36,7 @@ ADAPTER = Adapter(
     id="amp",
     name="Amp",
     event_prefix="amp",
+    groups_messages=True,
     capabilities=Capabilities(
         # It never says that a session starts or ends; those events are ours.
         native=_FEATURES.union(_NOT_SHOWN) - {"sessionLifecycle"},

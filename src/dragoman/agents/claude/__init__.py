@@ -25,6 +25,7 @@ ADAPTER = Adapter(
     id="claude",
     name="Claude Code",
     event_prefix="claude-code",
+    groups_messages=True,
     capabilities=Capabilities(
         # It never says that a session ends; that event is ours.
         native=_FEATURES - {"sessionLifecycle"},

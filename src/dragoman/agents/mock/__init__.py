@@ -18,6 +18,7 @@ ADAPTER = Adapter(
     id="mock",
     name="Mock",
     event_prefix="mock",
+    groups_messages=True,
     capabilities=Capabilities(native=_FEATURES, shown=_FEATURES, stability="stable"),
     command=COMMAND,
     modes=(

@@ -20,6 +20,7 @@ ADAPTER = Adapter(
     id="opencode",
     name="OpenCode",
     event_prefix="opencode",
+    groups_messages=True,
     capabilities=Capabilities(
         # `session.deleted` comes only where another client deletes the session.
         native=_FEATURES - {"itemStarted", "sessionLifecycle"},

@@ -24,6 +24,7 @@ ADAPTER = Adapter(
     id="pi",
     name="Pi",
     event_prefix="pi",
+    groups_messages=True,
     capabilities=Capabilities(
         # It never says that a session starts or ends, and asks for no permission: our extension
         # does.

@@ -90,7 +90,7 @@ def _texts(events: list[Event]) -> Iterator[tuple[str, str]]:
 
 
 def test_frames_are_the_same_however_they_are_read(recordings: list[Recording]) -> None:
-    """Who reads live asks at each event whether more is there; who reads later does not."""
+    """Who reads live is told of a request that no rule answers; who reads later sees it."""
     for each in recordings:
         translator = Translator("thread", each.case.adapter)
         live = list[AguiFrame]()
@@ -105,7 +105,7 @@ def test_frames_are_the_same_however_they_are_read(recordings: list[Recording]) 
 
 
 def _is_ruled(event: Event) -> bool:
-    """An answer by a rule is stored in one write with its request."""
+    """Whether one of our rules gave the answer."""
     return bool(getattr(getattr(event.data, "approver", None), "rule", None))
 
 

@@ -109,7 +109,7 @@ class Translator:
         return self._writer.take()
 
     def settle(self) -> list[AguiFrame]:
-        """There is nothing more for now: what is asked is asked of a person."""
+        """What was asked last is asked of a person: no rule answers it."""
         self._decide(None)
         return self._writer.take()
 

@@ -39,6 +39,7 @@ from dragoman.errors import (
     UnsupportedMediaType,
 )
 from dragoman.http import agents, files, sessions, webhooks
+from dragoman.http.agui import AguiSessionStream
 from dragoman.http.all_events import AllEventsStream
 from dragoman.http.auth import handlers
 from dragoman.http.connection import connection_of
@@ -72,6 +73,7 @@ _CREATE_KEY = Header(name="Idempotency-Key", description="The same key never mak
 _MESSAGE_ID = Header(name="Dragoman-Message-Id", description="The id of the accepted message.")
 _LAST_CURSOR = Header(name="Last-Event-ID", description="Resume after this; wins over cursor.")
 _LAST_ID = Header(name="Last-Event-ID", description="Resume after this event; wins over offset.")
+_LAST_FRAME = Header(name="Last-Event-ID", description="Resume after this frame.")
 _AFTER_CHAIN = Header(
     name="Dragoman-After-Chain",
     description="The link of the event that this resumes after, as `after_chain` in the query.",
@@ -139,6 +141,14 @@ ROUTES: tuple[Route, ...] = (
            request_headers=(_KEY,), query=schema.TurnStreamQuery, body=schema.Message,
            response=Media.EVENT_STREAM, response_headers=(_MESSAGE_ID,),
            problems=(*_BODY, *_WRITE, UnsupportedAgent, Conflict, KeyReused, TooManyRequests)),
+    _route("get", f"{_S}/agui", AguiSessionStream(), "stream_agui",
+           "Replay a session as AG-UI 1.0, then follow it live.",
+           description="Every turn is a run; what asks a person ends its run with an interrupt, "
+           "and another run goes on with the turn when that is answered. Each frame has an `id`. "
+           "The stream closes after the end of the session.",
+           query=schema.AguiQuery, request_headers=(_LAST_FRAME,), response=Media.EVENT_STREAM,
+           other_responses={204: "The session has ended and everything was seen."},
+           problems=_FIND),
     _route("get", "/v1/events/sse", AllEventsStream(), "stream_all_events",
            "Follow the events of all sessions, in the order in which they were committed.",
            description="Each frame is `id: CURSOR` and `data: EVENT`; a frame of an `id` alone "

@@ -232,6 +232,13 @@ class StreamQuery(Http, frozen=True, kw_only=True):
     """The link of the event at `offset`, as it was read: another one there is refused (409)."""
 
 
+class AguiQuery(Http, frozen=True, kw_only=True):
+    """What a stream of AG-UI holds."""
+
+    include_raw: bool = False
+    """With the agent's own messages, as `RAW`."""
+
+
 Delivery = Literal["queue", "steer", "reject"]
 """What becomes of a message while a turn is running."""
 

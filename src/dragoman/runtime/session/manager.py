@@ -49,6 +49,7 @@ from dragoman.runtime.session.validate import ensure_supported, ensure_variant, 
 from dragoman.runtime.session.workspaces import Workspaces
 from dragoman.schema.commands import AnswerPermission, AnswerQuestion, Configure
 from dragoman.schema.events import (
+    Event,
     PermissionRequested,
     QuestionRequested,
     QuestionResolved,
@@ -238,6 +239,19 @@ class SessionManager:
         if row is None:
             raise SessionNotFound(session_id)
         return row
+
+    def asks_a_person(self, event: Event) -> bool:
+        """Whether an event is a request that waits for a person, and not for one of our rules.
+
+        A rule has decided before the request is stored; that it has is stored only after the agent
+        was told.
+        """
+        match event.data:
+            case PermissionRequested(permission_id=found) | QuestionRequested(question_id=found):
+                ours = (each for each in self._opened() if each.id == event.session_id)
+                return any(session.asks(found) for session in ours)
+            case _:
+                return False
 
     def starting(self) -> frozenset[str]:
         """The sessions in which a message waits for its agent's process to come up.

@@ -125,6 +125,10 @@ class Session:
         """A message waits for its agent's process to come up."""
         return self._reachable and self.state.status == "idle" and not self._mail.empty
 
+    def asks(self, request_id: str) -> bool:
+        """Whether a request waits for a person."""
+        return self._interpreter.request(request_id) is not None
+
     async def recover(self) -> None:
         """Close what the last daemon left open, once. Called before `start`."""
         await self._pump.recover()

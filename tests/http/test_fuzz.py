@@ -44,6 +44,20 @@ FRAME = {
 }
 
 
+AGUI_FRAME = {
+    "type": "object",
+    "required": ["id", "data"],
+    "properties": {
+        "id": {"type": "string", "pattern": r"^[0-9]+\.[0-9]+$"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"type": "object", "required": ["type"]},
+        },
+    },
+}
+
+
 def contract() -> dict[str, Any]:
     """The contract, and what OpenAPI 3.1 cannot say: of what a stream consists."""
     document: dict[str, Any] = msgspec.json.decode(openapi_document())
@@ -51,7 +65,9 @@ def contract() -> dict[str, Any]:
         for operation in methods.values():
             for response in operation["responses"].values():
                 if "text/event-stream" in response.get("content", {}):
-                    response["content"]["text/event-stream"] = {"itemSchema": FRAME}
+                    is_agui = operation["operationId"] == "stream_agui"
+                    schema = AGUI_FRAME if is_agui else FRAME
+                    response["content"]["text/event-stream"] = {"itemSchema": schema}
     return document
 
 
@@ -73,6 +89,7 @@ HOMES = {"permission_id": "waiting", "question_id": "asking", "message_id": "wai
 FRESH = ("fresh", "none")
 """A session that nobody else needs, made when it is asked for."""
 POOLS = {
+    "stream_agui": FINITE,
     "stream_events": FINITE,
     "stream_message": ANSWERING,
     "send_message": ANSWERING,

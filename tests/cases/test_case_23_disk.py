@@ -230,7 +230,7 @@ def test_case_23_a_daemon_can_be_stopped_and_killed_while_nothing_can_be_stored(
 
 def test_case_23_nobody_waits_for_a_session_that_waits_for_the_disk(disk: Disk) -> None:
     with running(disk.data_dir) as daemon:
-        daemon.create("s")
+        daemon.create("s", fileEvents=False)  # whose copies would take and give room
         daemon.send("s", "slow 1000")
         wait_for_agent(daemon, "s", "item.delta")
         disk.fill(daemon)
